@@ -1,0 +1,1 @@
+"""The SQLite store: sessions, events, candidates, measurements, insights, proofs, certificates."""

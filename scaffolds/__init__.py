@@ -1,0 +1,1 @@
+"""CUDA program scaffolds, the CPU shim, and the parametrised kernel families of the built-in generator."""
