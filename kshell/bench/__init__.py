@@ -1,0 +1,1 @@
+"""Benches: `kshell bench NAME` runs `kshell/bench/NAME.py` (`HELP`, `configure`, `run`)."""
