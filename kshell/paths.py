@@ -47,6 +47,7 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
-            f"cannot make the data folder {folder}: {error.strerror or error}; set KSHELL_HOME to a folder you may write"
+            f"cannot make the data folder {folder}: {error.strerror or error}; "
+            "set KSHELL_HOME to a folder you may write"
         ) from None
     return folder
