@@ -2,6 +2,8 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from semantics.axes import evaluate, holds
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,3 +76,21 @@ class Task(_Model):
         if unknown:
             raise ValueError(f"task {self.name} has no axis {unknown[0]!r}; it has {', '.join(self.axes)}")
         return Workload(axes={**self.axes, **axes}, seed=seed)
+
+    def shapes(self, workload: Workload) -> dict[str, tuple[int, ...]]:
+        """Shape of every input and output at a workload. Raises ValueError for a bad expression."""
+        return {
+            t.name: tuple(evaluate(size, workload.axes) for size in t.shape)
+            for t in (*self.inputs, *self.outputs)
+        }
+
+    def broken_constraint(self, workload: Workload) -> str | None:
+        """The first constraint the workload violates, or that every axis is positive; None if none."""
+        for axis, value in workload.axes.items():
+            if value < 1 and axis not in ("pad",):
+                return f"{axis} >= 1"
+        return next((c for c in self.constraints if not holds(c, workload.axes)), None)
+
+    def work(self, workload: Workload) -> tuple[int, int]:
+        """(floating-point operations, bytes moved) of one call, from the roofline expressions."""
+        return evaluate(self.roofline.flops, workload.axes), evaluate(self.roofline.bytes, workload.axes)

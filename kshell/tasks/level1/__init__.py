@@ -1,0 +1,1 @@
+"""References of the Level-1 tasks: one KernelBench-style PyTorch file each."""

@@ -1,0 +1,24 @@
+"""GELU in its tanh form."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+n = 16384
+
+
+class Model(nn.Module):
+    """GELU in its tanh form."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.gelu(x, approximate="tanh")
+
+
+def get_inputs() -> list[Tensor]:
+    """Inputs at the default sizes."""
+    return [torch.randn(n)]
+
+
+def get_init_inputs() -> list[object]:
+    """The model takes no arguments."""
+    return []

@@ -1,0 +1,66 @@
+"""Running a task's PyTorch reference. torch is imported on the first call."""
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from semantics.task import Task, Workload
+
+Array = npt.NDArray[Any]
+
+
+class ReferenceFailure(Exception):
+    """The reference cannot be loaded or run; the message is one line."""
+
+
+def module_of(task: Task, workload: Workload) -> Any:
+    """The task's `Model` at a workload: module-level constants named like axes take its values.
+
+    Raises ReferenceFailure when the file does not define what it must."""
+    module = types.ModuleType(f"kshell_reference_{task.name}")
+    sys.modules[module.__name__] = module  # dataclasses and fx look modules up by name
+    try:
+        exec(compile(task.reference, f"<reference of {task.name}>", "exec"), module.__dict__)
+        module.__dict__.update(workload.axes)
+        return module.Model(*module.get_init_inputs())
+    except Exception as error:
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ReferenceFailure(f"the reference of task {task.name} does not load: {message}") from error
+    finally:
+        del sys.modules[module.__name__]
+
+
+def compute(task: Task, workload: Workload, arrays: Mapping[str, Array]) -> dict[str, Array]:
+    """Outputs of the reference in float64, by output name.
+
+    `arrays` holds every input by name at the workload's shapes. Raises ReferenceFailure."""
+    import torch
+
+    model = module_of(task, workload).double().eval()
+    inputs = [torch.from_numpy(np.ascontiguousarray(arrays[t.name], dtype=np.float64)) for t in task.inputs]
+    try:
+        with torch.no_grad():
+            result = model(*inputs)
+    except Exception as error:
+        message = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ReferenceFailure(f"the reference of task {task.name} fails: {message}") from error
+    outputs = result if isinstance(result, tuple | list) else (result,)
+    if len(outputs) != len(task.outputs):
+        raise ReferenceFailure(
+            f"the reference of task {task.name} returns {len(outputs)} outputs, "
+            f"the task names {len(task.outputs)}"
+        )
+    shapes = task.shapes(workload)
+    found: dict[str, Array] = {}
+    for tensor, output in zip(task.outputs, outputs, strict=True):
+        if tuple(output.shape) != shapes[tensor.name]:
+            raise ReferenceFailure(
+                f"the reference of task {task.name} returns {tensor.name} with shape {tuple(output.shape)}, "
+                f"the task says {shapes[tensor.name]}"
+            )
+        found[tensor.name] = output.numpy()
+    return found
