@@ -19,9 +19,7 @@ from insights_db.records import (
     Evaluation,
     Insight,
     Proof,
-    ProofStatus,
     Record,
-    Reward,
 )
 from insights_db.schema import migrate
 from insights_db.search import quoted
