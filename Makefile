@@ -1,30 +1,34 @@
-# Two commands: `make demo` and `make test`. Each does all the set-up itself (python3 3.11+, make, g++).
+# Two commands: `make demo` and `make test`. Each does all the set-up itself, on a machine that has
+# python3 (3.11 or newer), make and g++.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PACKAGES := kshell agents semantics insights_db scaffolds
-export PYTHONDONTWRITEBYTECODE := 1
-unexport PYTHONPATH
+PIP := $(BIN)/python -m pip --disable-pip-version-check
 
 .PHONY: demo test check unit setup lean clean help
+.DEFAULT_GOAL := help
 
 help:            ## list the targets
-	@grep -E '^[a-z]+: .*##|^[a-z]+:  *##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/'
+	@sed -nE 's/^([a-z]+):.*##(.*)/\1\t\2/p' $(MAKEFILE_LIST)
 
-setup: $(VENV)/.ready lean    ## virtual environment, locked dependencies, embedded Lean (idempotent)
+setup: $(VENV)/.ready lean    ## virtual environment, locked dependencies, Lean (idempotent, quick when done)
 
 $(VENV)/.ready: requirements.lock constraints.txt pyproject.toml
-	@echo "[setup] virtual environment and locked dependencies (a minute or two the first time)"
+	@echo "[setup] virtual environment and locked dependencies (one to three minutes the first time)" >&2
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit("kshell needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --disable-pip-version-check --progress-bar off -r requirements.lock -c constraints.txt | grep -Ev '^(Requirement already|Looking in)' || true
-	@$(BIN)/python -m pip install --disable-pip-version-check -q --no-deps -e .
-	@$(BIN)/python -c "import kshell, torch, textual, lark, pydantic, sqlite_utils, litellm" 
+	@$(PIP) install --progress-bar off -r requirements.lock -c constraints.txt \
+	  | awk '/^Collecting/ { n++; if (n % 10 == 1) print "[setup] " n " packages ..." > "/dev/stderr" } /^Installing/ { print "[setup] installing" > "/dev/stderr" }'
+	@$(PIP) install -q --no-deps -e .
+	@$(BIN)/kshell --help > /dev/null
 	@touch $@
 
-lean: $(VENV)/.ready    ## install the embedded Lean if no Lean is on PATH, build the package (cached by hash)
+lean: $(VENV)/.ready    ## a Lean toolchain (embedded if none is on PATH) and the built proof package
 	@$(BIN)/kshell lean install
 
-demo: setup    ## evolve, prove, promote and export on this machine
+demo: setup    ## evolve, prove, promote and export kernels on this machine
 	@$(BIN)/kshell run relu softmax gemm --rounds 3 --group 4 --device cpu --seed 1
 
 test: setup check unit    ## everything CI runs
@@ -35,7 +39,7 @@ check: $(VENV)/.ready    ## formatting, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-unit: $(VENV)/.ready lean    ## the tests
+unit: setup    ## the tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 15
 
 clean:    ## remove what set-up and runs made in this folder
