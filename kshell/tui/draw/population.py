@@ -1,0 +1,138 @@
+"""The population table: one line a candidate, one line a round."""
+
+from dataclasses import dataclass
+
+from rich.style import Style
+from rich.text import Text
+
+from insights_db.records import ProofStatus, Stage
+from kshell.tui.draw.text import fit, line, right
+from kshell.tui.model import Row, Session
+from kshell.tui.palette import Palette
+
+COLUMNS: tuple[tuple[str, int], ...] = (
+    ("kernel", 7),
+    ("stage", 11),
+    ("reward", 7),
+    ("ms", 9),
+    ("roof", 6),
+    ("proof", 13),
+    ("from", 6),
+)
+FIXED = 2 + sum(width for _, width in COLUMNS)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A line of the table: a candidate, or the heading of a round when `candidate` is empty."""
+
+    round: int
+    candidate: str = ""
+
+
+def items(session: Session, by_reward: bool) -> list[Item]:
+    """The lines in order: rounds with their candidates, or candidates from the best down."""
+    rows = [session.rows[key] for key in session.order]
+    if by_reward:
+        rows.sort(key=lambda row: (-(row.value if row.value is not None else -2.0), row.id))
+        return [Item(row.candidate.round, row.id) for row in rows]
+    out: list[Item] = []
+    for row in sorted(rows, key=lambda row: row.candidate.round):
+        if not out or out[-1].round != row.candidate.round:
+            out.append(Item(row.candidate.round))
+        out.append(Item(row.candidate.round, row.id))
+    return out
+
+
+def header(width: int, palette: Palette, by_reward: bool = False) -> Text:
+    """The names of the columns; `reward ▾` says that the table is sorted by it."""
+    names = "  "
+    for name, size in COLUMNS:
+        name = "reward▾" if by_reward and name == "reward" else name
+        names += (
+            right(name, size - 1) + " " if name in ("reward▾", "reward", "ms", "roof") else fit(name, size)
+        )
+    return line((fit(names + " change", width), palette.dim))
+
+
+def heading(session: Session, number: int, width: int, palette: Palette) -> Text:
+    """`Round 2 ──── best 4.38 ms`."""
+    best = session.round_best_ms.get(number)
+    tail = f" best {best:.4g} ms" if best is not None else " running" if number == session.round else ""
+    head = f"  round {number} "
+    return line(
+        (head, palette.note),
+        ("─" * max(1, width - len(head) - len(tail)), palette.faint),
+        (tail, palette.dim),
+    )
+
+
+def row_line(session: Session, row: Row, width: int, palette: Palette, current: bool) -> Text:
+    """One candidate. What a colour says, a sign or a word says too."""
+    flag = "★" if row.id == session.best else "◆" if row.pinned else " "
+    parent = session.rows.get(row.candidate.parent or "")
+    origin = parent.label if parent else (row.candidate.parent or "·")[:5]
+    stage, stage_style = stage_cell(row, palette)
+    proof, proof_style = proof_cell(row, palette)
+    value = row.value
+    reward = "·" if value is None else f"{value:.2f}" if value > 0 else f"{value:.0f}"
+    latency = "·" if row.median_ms is None else f"{row.median_ms:.4g}"
+    share = row.profile.roofline if row.profile and row.profile.ok else None
+    roof = "·" if share is None else f"{share:.0%}"
+    name_style = palette.accent if row.id == session.best else palette.text
+    reward_style = palette.dim if value is None else palette.bad if value <= 0 else palette.text
+    return line(
+        ("❯ " if current else "  ", palette.accent),
+        (fit(f"{row.label} {flag}", 7), name_style),
+        (fit(stage, 11), stage_style),
+        (right(reward, 6) + " ", reward_style),
+        (right(latency, 8) + " ", palette.text if row.median_ms is not None else palette.dim),
+        (right(roof, 5) + " ", palette.dim),
+        (fit(proof, 13), proof_style),
+        (fit(origin, 6), palette.dim),
+        (fit(" " + (row.candidate.strategy or row.candidate.family), max(0, width - FIXED)), palette.dim),
+    )
+
+
+def stage_cell(row: Row, palette: Palette) -> tuple[str, Style]:
+    """Sign and word of the stage a candidate is in, or failed in."""
+    if row.banned:
+        return "⊘ banned", palette.dim
+    if row.failed:
+        word = {Stage.COMPILE: "compile", Stage.VALIDATE: "wrong", Stage.PROFILE: "timing"}.get(
+            row.stage, row.stage
+        )
+        return f"✗ {word}", palette.bad
+    match row.stage:
+        case Stage.PROPOSED | Stage.PARSE:
+            return "◌ compiling", palette.dim
+        case Stage.COMPILE:
+            return "◔ checking", palette.dim
+        case Stage.VALIDATE:
+            return "◑ timing", palette.dim
+        case Stage.PROFILE:
+            return "◕ timed", palette.text
+        case Stage.DONE:
+            return "✓ correct", palette.text
+
+
+def proof_cell(row: Row, palette: Palette) -> tuple[str, Style]:
+    """Sign and word of a candidate's proof."""
+    if row.promoted:
+        return "✓ PROMOTED", palette.good
+    match row.proof:
+        case ProofStatus.NONE:
+            return "·", palette.dim
+        case ProofStatus.RUNNING:
+            total = row.obligations_total
+            return (f"◐ {row.obligations_closed}/{total} closed" if total else "◐ proving"), palette.note
+        case ProofStatus.PROVEN:
+            return "✓ proven", palette.good
+        case ProofStatus.UNPROVEN:
+            return "? unproven", palette.warn
+        case ProofStatus.REFUTED:
+            return "✗ refuted", palette.bad
+        case ProofStatus.REFUSED:
+            return "⊘ refused", palette.warn
+        case ProofStatus.ERROR:
+            return "! error", palette.bad
