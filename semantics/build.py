@@ -1,0 +1,375 @@
+"""Parse actions: grammar reductions to AST nodes, with the checks a grammar cannot state."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from lark import Token, Transformer
+
+from semantics import ast
+from semantics.span import Refusal, Span
+
+_STORAGE = ("static", "extern", "__shared__", "__constant__", "constexpr", "__device__")
+_INT_SPELLING = {
+    "": "int",
+    "int": "int",
+    "signed": "int",
+    "signed int": "int",
+    "unsigned": "unsigned",
+    "unsigned int": "unsigned",
+    "uint": "unsigned",
+    "long": "long",
+    "int long": "long",
+    "long unsigned": "unsigned long",
+    "int long unsigned": "unsigned long",
+    "long long": "long long",
+    "int long long": "long long",
+    "long long unsigned": "unsigned long long",
+    "int long long unsigned": "unsigned long long",
+    "short": "short",
+    "int short": "short",
+    "short unsigned": "unsigned short",
+    "int short unsigned": "unsigned short",
+    "char": "char",
+    "char signed": "signed char",
+    "char unsigned": "unsigned char",
+    "half": "half",
+    "__half": "half",
+    "nv_bfloat16": "__nv_bfloat16",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """`__align__(e)` or `__launch_bounds__(e, ...)` among specifiers."""
+
+    kind: str
+    args: tuple[ast.Expr, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Pointer words and name of a declarator."""
+
+    words: tuple[Token, ...]
+    name: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Initial:
+    """Initialiser and its form."""
+
+    value: "ast.Expr | ast.InitList"
+    call: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Specs:
+    """Specifiers sorted out."""
+
+    base: str
+    const: bool
+    volatile: bool
+    words: tuple[str, ...]
+    marks: tuple[Mark, ...]
+    span: Span
+
+
+def place(child: Any) -> Span:
+    """Place of a token or node."""
+    if isinstance(child, Token):
+        return Span(child.line or 0, child.column or 0, child.end_line or 0, child.end_column or 0)
+    if isinstance(child, Head):
+        return place(child.name)
+    return child.span  # type: ignore[no-any-return]
+
+
+def over(children: list[Any]) -> Span:
+    """From the first to the last child that is there."""
+    there = [c for c in children if c is not None and c != []]
+    return place(there[0]).to(place(there[-1]))
+
+
+def real(children: list[Any]) -> list[Any]:
+    """Children that are no tokens and no missing options."""
+    return [c for c in children if c is not None and not isinstance(c, Token)]
+
+
+def base_type(words: list[Token], span: Span) -> str:
+    """Canonical spelling of a list of type words. Raises Refusal for an impossible mix."""
+    texts = [w.value for w in words]
+    if len(texts) == 1:
+        return _INT_SPELLING.get(texts[0], texts[0])
+    key = " ".join(sorted(texts))
+    if not texts:
+        raise Refusal("type is missing", span)
+    if key not in _INT_SPELLING:
+        raise Refusal(f"`{' '.join(texts)}` is no type of the language", span)
+    return _INT_SPELLING[key]
+
+
+def make_type(words: list[Token], pointer: tuple[Token, ...], span: Span) -> ast.CType:
+    """A CType from type words and pointer words. Raises Refusal for volatile or two-star types."""
+    kinds = [p.type for p in pointer]
+    stars = kinds.count("STAR")
+    after = kinds[kinds.index("STAR") :] if stars else []
+    return ast.CType(
+        base=base_type([w for w in words if w.type == "TYPE_WORD"], span),
+        const=any(w.type == "CONST" for w in words) or (not stars and "CONST" in kinds),
+        pointer=stars,
+        restrict="RESTRICT" in kinds,
+        reference="AMP" in kinds,
+        volatile=any(w.type == "VOLATILE" for w in words),
+        const_pointer="CONST" in after,
+        span=span,
+    )
+
+
+class Builder(Transformer[Token, Any]):
+    """One method a rule of grammar.lark; children include every token of the rule."""
+
+    def start(self, items: list[Any]) -> list[Any]:
+        return items
+
+    # ---- file scope
+
+    def function(self, c: list[Any]) -> ast.Function:
+        template, specs, head, _, params, _, body = c
+        words = specs.words
+        kind = "global" if "__global__" in words else "device" if "__device__" in words else "host"
+        bad = [w for w in words if w in ("__shared__", "__constant__", "constexpr")]
+        if (bad and bad != ["constexpr"]) or (kind == "global" and "__device__" in words):
+            raise Refusal("these specifiers do not go together on a function", specs.span)
+        if "__host__" in words and kind != "device":
+            raise Refusal("host functions are outside the language", specs.span, "only the launcher runs on the host")
+        align = [m for m in specs.marks if m.kind == "align"]
+        if align:
+            raise Refusal("__align__ does not go on a function", align[0].span)
+        bounds = tuple(a for m in specs.marks for a in m.args)
+        keep = tuple(w for w in words if w not in ("__global__", "__device__"))
+        returns = _declared_type(specs, head)
+        return ast.Function(
+            kind, keep, tuple(template or ()), returns, head.name.value, tuple(params or ()), body, bounds, place(head)
+        )
+
+    def template(self, c: list[Any]) -> list[ast.TemplateParam]:
+        return real(c)
+
+    def template_param(self, c: list[Any]) -> ast.TemplateParam:
+        return ast.TemplateParam(c[1].value, None, c[3], place(c[1]))
+
+    def value_param(self, c: list[Any]) -> ast.TemplateParam:
+        return ast.TemplateParam(c[1].value, c[0], c[3], place(c[1]))
+
+    def params(self, c: list[Any]) -> list[ast.Param]:
+        return real(c)
+
+    def param(self, c: list[Any]) -> ast.Param:
+        specs, head = c
+        if specs.words or specs.marks:
+            raise Refusal("a parameter takes a type and a name only", specs.span)
+        return ast.Param(_declared_type(specs, head), head.name.value, place(head))
+
+    def struct(self, c: list[Any]) -> ast.Struct:
+        return ast.Struct(c[1].value, tuple(real(c)), over(c))
+
+    # ---- declarations
+
+    def declaration(self, c: list[Any]) -> ast.Decl:
+        specs = c[0]
+        if any(m.kind == "bounds" for m in specs.marks):
+            raise Refusal("__launch_bounds__ goes on a kernel", specs.span)
+        strange = [w for w in specs.words if w not in _STORAGE]
+        if strange:
+            raise Refusal(f"`{strange[0]}` does not go on a variable", specs.span)
+        storage = tuple(w for w in _STORAGE if w in specs.words)
+        align = next((m.args[0] for m in specs.marks if m.kind == "align"), None)
+        declarators = []
+        for head, extents, initial in real(c[1:]):
+            kind = _declared_type(specs, head)
+            value = initial.value if initial else None
+            declarators.append(
+                ast.Declarator(head.name.value, kind, extents, value, bool(initial and initial.call), place(head))
+            )
+        return ast.Decl(storage, tuple(declarators), align, specs.span.to(place(c[-1])))
+
+    def specs(self, c: list[Any]) -> Specs:
+        tokens = [t for t in c if isinstance(t, Token)]
+        span = over(c)
+        words: list[str] = []
+        for t in tokens:
+            if t.type == "STRING":
+                if t.value != '"C"':
+                    raise Refusal("strings are outside the language", place(t), 'only extern "C" is known')
+                words.append(t.value)
+            elif t.type not in ("TYPE_WORD", "CONST", "VOLATILE"):
+                words.append(t.value)
+        marks = tuple(m for m in c if isinstance(m, Mark))
+        base = base_type([t for t in tokens if t.type == "TYPE_WORD"], span)
+        kinds = [t.type for t in tokens]
+        return Specs(base, "CONST" in kinds, "VOLATILE" in kinds, tuple(words), marks, span)
+
+    def align(self, c: list[Any]) -> Mark:
+        return Mark("align", (c[2],), over(c))
+
+    def bounds(self, c: list[Any]) -> Mark:
+        return Mark("bounds", tuple(c[2]), over(c))
+
+    def declarator_head(self, c: list[Any]) -> Head:
+        return Head(tuple(c[:-1]), c[-1])
+
+    def declarator(self, c: list[Any]) -> tuple[Head, tuple[Any, ...], Initial | None]:
+        return c[0], tuple(e[0] for e in c[1:-1]), c[-1]
+
+    def extent(self, c: list[Any]) -> tuple[Any]:
+        return (c[1],)
+
+    def init_value(self, c: list[Any]) -> Initial:
+        return Initial(c[1])
+
+    def init_brace(self, c: list[Any]) -> Initial:
+        return Initial(c[0])
+
+    def init_call(self, c: list[Any]) -> Initial:
+        return Initial(ast.InitList(tuple(c[1]), over(c)), True)
+
+    def init_list(self, c: list[Any]) -> ast.InitList:
+        return ast.InitList(tuple(real(c)), over(c))
+
+    def type(self, c: list[Any]) -> ast.CType:
+        words: list[Token] = []
+        rest = list(c)
+        while rest and rest[0].type in ("TYPE_WORD", "CONST", "VOLATILE"):
+            words.append(rest.pop(0))
+        return make_type(words, tuple(rest), over(c))
+
+    # ---- statements
+
+    def block(self, c: list[Any]) -> ast.Block:
+        return ast.Block(tuple(c[1:-1]), over(c))
+
+    def expr_stmt(self, c: list[Any]) -> ast.ExprStmt:
+        return ast.ExprStmt(c[0], over(c))
+
+    def empty(self, c: list[Any]) -> ast.Empty:
+        return ast.Empty(over(c))
+
+    def if_stmt(self, c: list[Any]) -> ast.If:
+        return ast.If(c[2], c[4], c[6] if len(c) > 6 else None, False, over(c))
+
+    def if_constexpr(self, c: list[Any]) -> ast.If:
+        return ast.If(c[3], c[5], c[7] if len(c) > 7 else None, True, over(c))
+
+    def for_stmt(self, c: list[Any]) -> ast.For:
+        init = None if isinstance(c[2], ast.Empty) else c[2]
+        return ast.For(init, c[3], c[5], c[7], None, over(c))
+
+    def no_init(self, c: list[Any]) -> ast.Empty:
+        return ast.Empty(over(c))
+
+    def while_stmt(self, c: list[Any]) -> ast.While:
+        return ast.While(c[2], c[4], None, over(c))
+
+    def do_stmt(self, c: list[Any]) -> ast.DoWhile:
+        return ast.DoWhile(c[1], c[4], None, over(c))
+
+    def unrolled(self, c: list[Any]) -> Any:
+        return replace(c[1], unroll=c[0].value, span=over(c))
+
+    def return_stmt(self, c: list[Any]) -> ast.Return:
+        return ast.Return(c[1], over(c))
+
+    def break_stmt(self, c: list[Any]) -> ast.Break:
+        return ast.Break(over(c))
+
+    def continue_stmt(self, c: list[Any]) -> ast.Continue:
+        return ast.Continue(over(c))
+
+    def launch_plain(self, c: list[Any]) -> ast.Launch:
+        return ast.Launch(c[0].value, (), tuple(c[2]), tuple(c[5] or ()), over(c))
+
+    def launch_template(self, c: list[Any]) -> ast.Launch:
+        return ast.Launch(c[0].value, tuple(c[2]), tuple(c[5]), tuple(c[8] or ()), over(c))
+
+    def targs(self, c: list[Any]) -> list[Any]:
+        return real(c)
+
+    def args(self, c: list[Any]) -> list[Any]:
+        return real(c)
+
+    # ---- expressions
+
+    def binary(self, c: list[Any]) -> ast.Binary:
+        return ast.Binary(c[1].value, c[0], c[2], over(c))
+
+    def assign(self, c: list[Any]) -> ast.Assign:
+        return ast.Assign(c[1].value, c[0], c[2], over(c))
+
+    def ternary(self, c: list[Any]) -> ast.Ternary:
+        return ast.Ternary(c[0], c[2], c[4], over(c))
+
+    def prefix(self, c: list[Any]) -> ast.Unary:
+        return ast.Unary(c[0].value, c[1], over(c))
+
+    def c_cast(self, c: list[Any]) -> ast.Cast:
+        return ast.Cast(c[1], (c[3],), "c", over(c))
+
+    def size_of(self, c: list[Any]) -> ast.SizeOf:
+        return ast.SizeOf(c[2], over(c))
+
+    def index(self, c: list[Any]) -> ast.Index:
+        return ast.Index(c[0], c[2], over(c))
+
+    def member(self, c: list[Any]) -> ast.Member:
+        return ast.Member(c[0], c[2].value, over(c))
+
+    def postfix_op(self, c: list[Any]) -> ast.Postfix:
+        return ast.Postfix(c[1].value, c[0], over(c))
+
+    def call(self, c: list[Any]) -> ast.Call:
+        return ast.Call(c[0].value, (), tuple(c[2] or ()), over(c))
+
+    def template_call(self, c: list[Any]) -> ast.Call:
+        return ast.Call(c[0].value, tuple(c[2]), tuple(c[5] or ()), over(c))
+
+    def cxx_cast(self, c: list[Any]) -> ast.Cast:
+        return ast.Cast(c[2], (c[5],), c[0].value, over(c))
+
+    def call_cast(self, c: list[Any]) -> ast.Cast:
+        kind = make_type([c[0]], (), place(c[0]))
+        return ast.Cast(kind, tuple(c[2] or ()), "call", over(c))
+
+    def name(self, c: list[Any]) -> ast.Name:
+        return ast.Name(c[0].value, place(c[0]))
+
+    def int_lit(self, c: list[Any]) -> ast.IntLit:
+        return ast.IntLit(c[0].value, place(c[0]))
+
+    def float_lit(self, c: list[Any]) -> ast.FloatLit:
+        return ast.FloatLit(c[0].value, place(c[0]))
+
+    def true(self, c: list[Any]) -> ast.BoolLit:
+        return ast.BoolLit(True, place(c[0]))
+
+    def false(self, c: list[Any]) -> ast.BoolLit:
+        return ast.BoolLit(False, place(c[0]))
+
+    def paren(self, c: list[Any]) -> Any:
+        return c[1]
+
+
+def _declared_type(specs: Specs, head: Head) -> ast.CType:
+    kinds = [w.type for w in head.words]
+    stars = kinds.count("STAR")
+    return ast.CType(
+        base=specs.base,
+        const=specs.const or (not stars and "CONST" in kinds),
+        pointer=stars,
+        restrict="RESTRICT" in kinds,
+        reference="AMP" in kinds,
+        volatile=specs.volatile,
+        const_pointer=bool(stars) and "CONST" in kinds[kinds.index("STAR") :],
+        span=specs.span.to(place(head)),
+    )
+
+

@@ -1,0 +1,141 @@
+"""CUDA C text to the surface AST. Raises Refusal with line, column and a hint for anything else."""
+
+from functools import lru_cache
+from importlib import resources
+from typing import Any, cast
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedToken
+from lark.lexer import Lexer
+
+from semantics import ast
+from semantics.build import Builder
+from semantics.lexer import REFUSED_WORDS, Tok, tokenize
+from semantics.preprocess import preprocess
+from semantics.span import NOWHERE, Refusal, Span
+
+_DEPTH = 200
+
+
+class _Tokens(Lexer):
+    """Hands tokens that are already made to lark."""
+
+    def __init__(self, conf: Any) -> None:
+        pass
+
+    def lex(self, data: list[Tok]) -> Any:
+        for t in data:
+            s = t.span
+            yield Token(t.kind, t.text, None, s.line, s.column, s.end_line, s.end_column)
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Lark:
+    text = resources.files("semantics").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(text, parser="lalr", lexer=_Tokens, transformer=Builder(), maybe_placeholders=True)
+
+
+def parse(source: str) -> ast.Module:
+    """The module of a candidate's text. Raises Refusal."""
+    pre = preprocess(tokenize(source))
+    tokens = _classify(pre.tokens)
+    if not tokens:
+        raise Refusal("the source is empty", NOWHERE, "write at least one __global__ kernel and a launcher")
+    _check_nesting(tokens)
+    try:
+        items = _parser().parse(cast(Any, tokens))
+    except UnexpectedToken as error:
+        raise _unexpected(error, tokens) from None
+    return ast.Module(pre.includes, pre.defines, tuple(cast(list[ast.Item], items)))
+
+
+def _classify(tokens: list[Tok]) -> list[Tok]:
+    """Turn names of template type parameters and structs into TYPE_WORD, template functions before
+    `<` into TEMPLATE_NAME; refuse words the language refuses by name."""
+    types: set[str] = set()
+    templates: set[str] = set()
+    for i, tok in enumerate(tokens):
+        if tok.text in REFUSED_WORDS and tok.kind == "NAME":
+            reason, hint = REFUSED_WORDS[tok.text]
+            raise Refusal(reason, tok.span, hint)
+        if tok.kind in ("TYPENAME_WORD", "STRUCT") and i + 1 < len(tokens) and tokens[i + 1].kind == "NAME":
+            types.add(tokens[i + 1].text)
+        if tok.kind == "TEMPLATE":
+            name = _template_name(tokens, i + 1)
+            if name:
+                templates.add(name)
+    out: list[Tok] = []
+    for i, tok in enumerate(tokens):
+        if tok.kind == "NAME" and tok.text in types:
+            tok = Tok("TYPE_WORD", tok.text, tok.span, tok.first)
+        elif tok.kind == "NAME" and tok.text in templates and i + 1 < len(tokens) and tokens[i + 1].kind == "LT":
+            tok = Tok("TEMPLATE_NAME", tok.text, tok.span, tok.first)
+        out.append(tok)
+    return out
+
+
+def _template_name(tokens: list[Tok], i: int) -> str:
+    """Name of the function behind `template <...>`: the last name before its parameter list."""
+    depth, name = 0, ""
+    for j in range(i, len(tokens)):
+        tok = tokens[j]
+        if tok.kind == "LT":
+            depth += 1
+        elif tok.kind == "GT":
+            depth -= 1
+        elif tok.kind in ("LBRACE", "SEMI"):
+            return ""
+        elif depth == 0 and tok.kind == "LPAR" and name:
+            return name
+        elif depth == 0:
+            name = tok.text if tok.kind == "NAME" else ""
+    return ""
+
+
+def _check_nesting(tokens: list[Tok]) -> None:
+    """Brackets match, and nesting stays within what a person writes."""
+    closing = {"RPAR": "LPAR", "RSQB": "LSQB", "RBRACE": "LBRACE"}
+    stack: list[Tok] = []
+    for tok in tokens:
+        if tok.kind in ("LPAR", "LSQB", "LBRACE"):
+            stack.append(tok)
+            if len(stack) > _DEPTH:
+                raise Refusal(f"nesting is deeper than {_DEPTH}", tok.span)
+        elif tok.kind in closing:
+            if not stack:
+                raise Refusal(f"`{tok.text}` closes nothing", tok.span)
+            opened = stack.pop()
+            if opened.kind != closing[tok.kind]:
+                raise Refusal(f"`{tok.text}` does not close `{opened.text}` of line {opened.span.line}", tok.span)
+    if stack:
+        raise Refusal(f"`{stack[-1].text}` is never closed", stack[-1].span)
+
+
+_HINTS = {
+    "SCOPE": ("namespaces are outside the language", "use the plain name, e.g. max or fmaxf"),
+    "ARROW": ("`->` is outside the language", "use an index"),
+    "COLON": ("labels and access specifiers are outside the language", ""),
+    "ELLIPSIS": ("variadic functions are outside the language", ""),
+    "STRING": ("strings are outside the language", 'only extern "C" is known'),
+    "TYPENAME_WORD": ("classes are outside the language", "use a plain struct"),
+}
+
+
+def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
+    token = error.token
+    if token.type == "$END":
+        return Refusal("unexpected end of the source", tokens[-1].span)
+    span = Span(token.line or 0, token.column or 0, token.end_line or 0, token.end_column or 0)
+    if token.type in _HINTS:
+        reason, hint = _HINTS[token.type]
+        return Refusal(reason, span, hint)
+    before = next((t for t, n in zip(tokens, tokens[1:], strict=False) if n.span == span), None)
+    if before is not None and before.kind == "NAME" and token.type in ("NAME", "STAR", "AMP"):
+        return Refusal(f"unknown type {before.text!r}", before.span, "known: float, int, unsigned, long long, size_t, ...")
+    if before is not None and before.kind == "NAME" and token.type == "LT":
+        return Refusal(f"unknown template {before.text!r}", before.span)
+    if token.type == "PRAGMA":
+        return Refusal("#pragma unroll must stand before a loop", span)
+    if "SEMI" in error.accepts and token.type not in ("RPAR", "RSQB", "COMMA"):
+        return Refusal(f"expected `;` before {token.value!r}", span)
+    return Refusal(f"unexpected {token.value!r}", span)
