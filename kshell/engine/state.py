@@ -83,8 +83,9 @@ class CandidateState:
 
     @property
     def correct(self) -> bool:
-        """Compiled, valid, and no counterexample is known."""
-        return bool(self.validation and self.validation.ok) and not self.counterexamples
+        """Compiled, valid, and nothing refutes it."""
+        refuted = self.counterexamples or (self.proof and self.proof.status is ProofStatus.REFUTED)
+        return bool(self.validation and self.validation.ok) and not refuted
 
     @property
     def measured(self) -> bool:
@@ -164,6 +165,7 @@ class SessionState:
     resumed: int = 0
     verifying: tuple[str, str] | None = None
     proving: str | None = None
+    proved_rounds: set[int] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     finished: SessionFinished | None = None
 
@@ -193,6 +195,8 @@ class SessionState:
                 self._person(event)
             case Problem():
                 self.problems.append(event)
+                if event.where == "prove" and event.candidate is not None:
+                    _drop(self.wanted, event.candidate)
             case SessionFinished():
                 self.finished, self.proving, self.verifying = event, None, None
             case _:
@@ -243,6 +247,8 @@ class SessionState:
                 known.proof, known.proving, self.proving = proof, False, None
                 if event.candidate in self.wanted:
                     self.wanted.remove(event.candidate)
+                else:
+                    self.proved_rounds.add(self.round)
             case CandidatePromoted():
                 known = self.candidates[event.candidate]
                 known.certificate, known.export = event.certificate, event.export

@@ -1,0 +1,191 @@
+"""Attack, prove, promote."""
+
+import asyncio
+import threading
+
+from insights_db.errors import StoreError
+from insights_db.records import Obligation, Proof, ProofStatus, Reward
+from kshell import events as ev
+from kshell.engine.budget import no_more_proofs
+from kshell.engine.desk import Desk
+from kshell.engine.promotion import fits, obstacle
+from kshell.engine.state import CandidateState
+from kshell.errors import UserError
+
+
+async def attack(desk: Desk, known: CandidateState) -> bool:
+    """Let every verifier that has not tried yet try to break a candidate. True: it stands."""
+    for verifier in desk.parts.verifiers:
+        if not known.correct:
+            break
+        if verifier.name in known.attacked:
+            continue
+        await desk.gate()
+        desk.emit(ev.VerificationStarted(candidate=known.id, verifier=verifier.name))
+        try:
+            verdict = await verifier.attack(known.candidate, desk.task, desk.workload)
+        except (UserError, StoreError):
+            raise
+        except Exception as error:
+            desk.emit(
+                desk.trouble(verifier.name, error, known.id),
+                ev.VerificationFinished(
+                    candidate=known.id, verifier=verifier.name, seconds=0.0, effort="failed by itself"
+                ),
+            )
+            continue
+        ending = ev.VerificationFinished(
+            candidate=known.id, verifier=verifier.name, seconds=verdict.seconds, effort=verdict.effort
+        )
+        if verdict.counterexample is None:
+            desk.emit(ending)
+            continue
+        found = ev.CounterexampleFound(
+            candidate=known.id, verifier=verifier.name, counterexample=verdict.counterexample
+        )
+        reason = f"refuted: {verdict.counterexample.fault}: {verdict.counterexample.message}"
+        fallen = Reward(candidate=known.id, value=0.0, reason=reason)
+        desk.emit(found, ev.RewardAssigned(reward=fallen), ending)
+    return known.correct
+
+
+async def attack_round(desk: Desk, number: int) -> None:
+    """Attack the candidates of a round that look best. The choice rests on measurements alone, so that
+    a resumed session makes the same one."""
+    good = [k for k in desk.state.of_round(number) if k.validation and k.validation.ok]
+    good = [k for k in good if k.profile and k.profile.ok]
+    good.sort(key=lambda k: -(k.profile.speedup if k.profile else 0.0))
+    for known in good[: desk.settings.attack_top]:
+        await attack(desk, known)
+
+
+async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bool:
+    """Attack a candidate, try to prove it, promote it when the proof closes. True: promoted.
+    `asked`: the person asked for it, which is not held back by caps."""
+    if not await attack(desk, known):
+        return False
+    if not asked and no_more_proofs(desk.budget_now()):
+        return False
+    await desk.gate()
+    desk.emit(ev.ProofStarted(candidate=known.id, checker=desk.parts.prover.checker))
+    proof, tried = await _stored_or_tried(desk, known)
+    counts = tried and proof.status is not ProofStatus.REFUSED
+    desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(counts)))
+    return promote(desk, known)
+
+
+async def _stored_or_tried(desk: Desk, known: CandidateState) -> tuple[Proof, bool]:
+    """A finished proof of the same key, or a new try; True when it was tried now."""
+    stored = await asyncio.to_thread(_stored, desk, known)
+    if stored is None:
+        return await _tried(desk, known), True
+    for obligation in stored.obligations:
+        desk.emit(
+            ev.ObligationClosed(candidate=known.id, obligation=obligation, total=len(stored.obligations))
+        )
+    return stored, False
+
+
+def _stored(desk: Desk, known: CandidateState) -> Proof | None:
+    """Provers that can tell a proof's key beforehand let finished proofs be found again."""
+    key_of = getattr(desk.parts.prover, "key", None)
+    if not callable(key_of):
+        return None
+    try:
+        key = key_of(known.candidate, desk.task, desk.workload)
+    except Exception:
+        return None
+    proof = desk.store.proof(str(key)) if key else None
+    if proof is None or proof.candidate != known.id or proof.status is not ProofStatus.PROVEN:
+        return None
+    return proof
+
+
+async def _tried(desk: Desk, known: CandidateState) -> Proof:
+    loop, owner = asyncio.get_running_loop(), threading.get_ident()
+
+    def closed(obligation: Obligation, total: int) -> None:
+        event = ev.ObligationClosed(candidate=known.id, obligation=obligation, total=total)
+        if threading.get_ident() == owner:
+            desk.emit(event)
+        else:
+            loop.call_soon_threadsafe(desk.emit, event)
+
+    budget = desk.budget_now()
+    left = None if budget.max_seconds is None else max(1.0, budget.max_seconds - budget.seconds)
+    try:
+        async with asyncio.timeout(left):
+            return await desk.parts.prover.prove(known.candidate, desk.task, desk.workload, closed)
+    except TimeoutError:
+        reason = f"the cap of {budget.max_seconds:g} seconds came before the proof closed (--max-seconds)"
+        return Proof(candidate=known.id, key="", status=ProofStatus.UNPROVEN, reason=reason)
+    except (UserError, StoreError):
+        raise
+    except Exception as error:
+        problem = desk.trouble("prover", error, known.id)
+        desk.emit(problem)
+        return Proof(candidate=known.id, key="", status=ProofStatus.ERROR, reason=problem.message)
+
+
+def promote(desk: Desk, known: CandidateState) -> bool:
+    """Certify and export a candidate whose proof closed. Does nothing when the rule is not met."""
+    if known.promoted:
+        return True
+    if obstacle(known) is not None or known.proof is None:
+        return False
+    try:
+        certificate = desk.parts.prover.certificate(known.candidate, desk.task, desk.workload, known.proof)
+        if not fits(certificate, known):
+            raise ValueError("the certificate is about another source")
+        folder = desk.parts.export(
+            known.candidate, certificate, desk.task, desk.workload, desk.exports / known.id
+        )
+    except (ValueError, OSError) as error:
+        desk.emit(desk.trouble("promotion", error, known.id))
+        return False
+    desk.emit(ev.CandidatePromoted(candidate=known.id, certificate=certificate, export=str(folder)))
+    return True
+
+
+async def prove_asked(desk: Desk) -> None:
+    """Prove what the person asked for, once it is measured."""
+    for target in list(desk.state.wanted):
+        known = desk.known(target)
+        if known.reward is None:
+            continue
+        if known.measured and not known.promoted:
+            await prove(desk, known, asked=True)
+        if target in desk.state.wanted:
+            reason = "it is promoted already" if known.promoted else obstacle(known) or "nothing to prove"
+            desk.emit(ev.Problem(where="prove", message=f"cannot prove {target}: {reason}", candidate=target))
+
+
+async def prove_round(desk: Desk, number: int) -> None:
+    """After a round: one proof, of the best candidate, unless it has been tried or one as good is
+    promoted already. A round has one such proof, also when the session is resumed within it."""
+    if desk.settings.prove != "rounds" or number in desk.state.proved_rounds:
+        return
+    for known in desk.state.ranked():
+        if known.promoted or known.proof is not None:
+            return
+        if known.id in desk.state.banned:
+            continue
+        if await attack(desk, known):
+            await prove(desk, known)
+            return
+
+
+async def prove_last(desk: Desk) -> str | None:
+    """At the end: the best by reward, until one is proven. Returns why it stopped short, if it did."""
+    if desk.settings.prove == "never":
+        return "proofs were switched off (--prove never)"
+    while True:
+        best = [known for known in desk.state.ranked() if known.id not in desk.state.banned]
+        known = next((k for k in best[: desk.settings.prove_top] if k.promoted or k.proof is None), None)
+        if known is None:
+            return f"the {desk.settings.prove_top} best were tried" if best else None
+        if known.promoted:
+            return None
+        if reason := no_more_proofs(desk.budget_now()):
+            return reason
+        await prove(desk, known)

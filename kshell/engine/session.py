@@ -1,0 +1,318 @@
+"""A session: rounds of candidates, attacks, proofs, promotion, as one stream of events."""
+
+import asyncio
+import hashlib
+import time
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from pathlib import Path
+
+from agents.protocols import GenerationContext, Proposal
+from insights_db.errors import StoreError
+from insights_db.records import Candidate, ProofStatus
+from insights_db.store import Store, new_session
+from kshell import __version__, crash, summary
+from kshell import events as ev
+from kshell.engine import machine
+from kshell.engine.budget import exhausted
+from kshell.engine.clock import WorkClock
+from kshell.engine.control import ON_CANDIDATES, Action, Control
+from kshell.engine.desk import Desk, Parts
+from kshell.engine.evaluation import evaluate_round
+from kshell.engine.log import EventLog
+from kshell.engine.promotion import digest
+from kshell.engine.proving import attack_round, promote, prove_asked, prove_last, prove_round
+from kshell.engine.settings import Settings
+from kshell.engine.state import SessionState
+from kshell.errors import UserError
+from semantics.task import Task, Workload
+
+
+class Session:
+    """One session, new or resumed: a session whose name has events in the store goes on from them.
+
+    `exports` is the folder for promoted kernels. `now` is a monotonic clock in seconds."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        name: str,
+        task: Task,
+        workload: Workload,
+        settings: Settings,
+        parts: Parts,
+        exports: Path,
+        control: Control | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        log = EventLog(store, name)
+        clock = WorkClock(log.state.elapsed, now)
+        log.elapsed = clock.seconds
+        self.name = name
+        self.control = control or Control()
+        self._queue: asyncio.Queue[ev.Event | None] = asyncio.Queue()
+        self._work: asyncio.Task[None] | None = None
+        self._why = ""
+        self._desk = Desk(
+            store=store,
+            task=task,
+            workload=workload,
+            settings=settings,
+            parts=parts,
+            exports=exports,
+            log=log,
+            clock=clock,
+            publish=self._queue.put_nowait,
+        )
+
+    @property
+    def state(self) -> SessionState:
+        """The fold of the events so far."""
+        return self._desk.state
+
+    async def run(self) -> AsyncGenerator[ev.Event, None]:
+        """The session's events as they happen; each is stored before it is yielded.
+
+        Leaving the iteration early stops the session as `stop` does. Raises UserError for a fault of
+        the set-up and StoreError when the log cannot be written; the session can be resumed after both."""
+        self._work = asyncio.create_task(self._drive(), name=f"session {self.name}")
+        self._work.add_done_callback(lambda _: self._queue.put_nowait(None))
+        try:
+            while (event := await self._queue.get()) is not None:
+                yield event
+            await self._work
+        finally:
+            self.control.detach()
+            if not self._work.done():
+                self._work.cancel()
+                await asyncio.gather(self._work, return_exceptions=True)
+
+    # --- the work ---
+
+    async def _drive(self) -> None:
+        desk = self._desk
+        desk.open_gate.set()
+        try:
+            self._begin()
+            self.control.attach(self._person)
+            await self._rounds()
+            reason = await prove_last(desk)
+            self._end(reason or "")
+        except asyncio.CancelledError:
+            self._end("stopped", interrupted=True)
+        except StoreError:
+            raise
+        except UserError as error:
+            self._fail(str(error))
+            raise
+        except Exception as error:
+            message = f"internal error: {type(error).__name__}: {error}; {crash.written(error)}"
+            self._fail(message)
+            raise UserError(message) from error
+
+    def _begin(self) -> None:
+        desk = self._desk
+        if desk.state.seq:
+            desk.emit(ev.SessionResumed(session=self.name), self._caps())
+            for known in list(desk.state.candidates.values()):
+                if known.proof is not None and known.proof.status is ProofStatus.PROVEN:
+                    promote(desk, known)
+            return
+        settings = desk.settings
+        if desk.store.session(self.name) is None:
+            desk.store.add_session(
+                new_session(
+                    self.name,
+                    desk.task.name,
+                    desk.workload.axes,
+                    device=settings.device,
+                    generator=settings.generator,
+                    seed=settings.seed,
+                    task_body=desk.task.model_dump_json(),
+                    options=settings.model_dump_json(),
+                )
+            )
+        desk.emit(
+            ev.SessionStarted(
+                session=self.name,
+                task=desk.task.name,
+                axes=desk.workload.axes,
+                device=desk.parts.evaluator.device,
+                generator=desk.parts.generator.name,
+                seed=settings.seed,
+                budget=settings.budget(),
+                version=__version__,
+                machine=machine.description(),
+            )
+        )
+
+    def _caps(self) -> ev.BudgetChanged:
+        """The budget with the caps as they are now: resume may have raised them."""
+        caps = self._desk.settings.budget().model_dump(
+            include={"rounds", "group", "max_usd", "max_tokens", "max_seconds", "max_proof_tries"}
+        )
+        return ev.BudgetChanged(budget=self._desk.state.budget.model_copy(update=caps))
+
+    async def _rounds(self) -> None:
+        desk = self._desk
+        for number in range(1, desk.settings.rounds + 1):
+            if number in desk.state.rounds:
+                continue
+            if not await self._between():
+                return
+            if number not in desk.state.proposed and not await self._propose(number):
+                return
+            whole = await evaluate_round(desk, number, self._between)
+            await attack_round(desk, number)
+            if not whole:
+                return
+            if number < desk.settings.rounds:
+                await prove_round(desk, number)
+            desk.emit(self._round_finished(number), desk.spend(rounds=1))
+
+    async def _between(self) -> bool:
+        """Between two steps: pause, prove what was asked for, and whether caps let the session go on."""
+        await self._desk.gate()
+        await prove_asked(self._desk)
+        self._why = exhausted(self._desk.budget_now()) or ""
+        return not self._why
+
+    async def _propose(self, number: int) -> bool:
+        """One round's candidates. False: the generator has nothing new."""
+        desk = self._desk
+        if desk.state.round != number:
+            desk.emit(ev.RoundStarted(round=number))
+        try:
+            proposals = await desk.parts.generator.propose(self._context(number))
+        except ValueError as error:
+            raise UserError(
+                f"the generator {desk.parts.generator.name} cannot serve this: {error}"
+            ) from error
+        fresh = self._fresh(number, proposals[: desk.settings.group])
+        dropped = len(proposals) - len(fresh)
+        events: list[ev.Event] = [ev.CandidateProposed(candidate=candidate) for candidate in fresh]
+        if dropped:
+            text = f"{dropped} of {len(proposals)} proposals were known already or too many"
+            events.append(desk.trouble("generator", text))
+        desk.emit(*events, desk.spend())
+        if not fresh:
+            self._why = f"the generator has no new kernel after round {number - 1}"
+        return bool(fresh)
+
+    def _context(self, number: int) -> GenerationContext:
+        desk = self._desk
+        state, settings, task = desk.state, desk.settings, desk.task
+        device = desk.parts.evaluator.device
+        seed = int.from_bytes(hashlib.sha256(f"{settings.seed}/{number}".encode()).digest()[:6])
+        return GenerationContext(
+            task=task,
+            workload=desk.workload,
+            device=device,
+            round=number,
+            group=settings.group,
+            seed=seed,
+            history=state.history(),
+            insights=tuple(
+                desk.store.insights(family=task.family, device=device, limit=settings.insights)
+                if settings.insights
+                else ()
+            ),
+            notes=tuple(state.notes),
+            pinned=tuple(state.pinned),
+            banned=tuple(state.banned),
+        )
+
+    def _fresh(self, number: int, proposals: list[Proposal]) -> list[Candidate]:
+        known = set(self._desk.state.candidates)
+        found: list[Candidate] = []
+        for proposal in proposals:
+            identity = digest(proposal.source)[:12]
+            if identity in known:
+                continue
+            known.add(identity)
+            found.append(
+                Candidate(
+                    id=identity,
+                    source=proposal.source,
+                    task=self._desk.task.name,
+                    round=number,
+                    index=len(found),
+                    proposer=proposal.proposer,
+                    parent=proposal.parent,
+                    family=proposal.family,
+                    schedule=proposal.schedule,
+                    strategy=proposal.strategy,
+                    insights=proposal.insights,
+                )
+            )
+        return found
+
+    def _round_finished(self, number: int) -> ev.RoundFinished:
+        best = next((k for k in self._desk.state.ranked() if k.candidate.round == number), None)
+        return ev.RoundFinished(
+            round=number,
+            best=best.id if best else None,
+            best_ms=best.median_ms if best else None,
+            best_reward=best.value if best else 0.0,
+        )
+
+    # --- the ends ---
+
+    def _end(self, reason: str, *, interrupted: bool = False) -> None:
+        state = self._desk.state
+        best = state.best
+        first = next((k for k in state.ranked() if k.candidate.round == 1), None)
+        self._desk.emit(
+            self._desk.spend(),
+            ev.SessionFinished(
+                session=self.name,
+                outcome=summary.outcome(state, "; ".join(filter(None, (self._why, reason)))),
+                best=best.id if best else None,
+                best_ms=best.median_ms if best else None,
+                first_best_ms=first.median_ms if first else None,
+                promoted=tuple(known.id for known in state.promoted),
+                interrupted=interrupted,
+            ),
+        )
+
+    def _fail(self, message: str) -> None:
+        self._desk.emit(ev.Problem(where="session", message=message, fatal=True))
+        self._end("stopped by a problem", interrupted=True)
+
+    # --- the person ---
+
+    def _person(self, action: Action, target: str) -> None:
+        """Act on what the person asks, at once."""
+        if action in ON_CANDIDATES:
+            target = self._resolved(target)
+        state = self._desk.state
+        if (action == "pause" and state.paused) or (action == "continue" and not state.paused):
+            return
+        self._desk.emit(ev.PersonActed(action=action, target=target))
+        match action:
+            case "pause":
+                self._desk.open_gate.clear()
+                self._desk.clock.pause()
+            case "continue":
+                self._desk.clock.go_on()
+                self._desk.open_gate.set()
+            case "stop":
+                if self._work is not None:
+                    self._work.cancel()
+            case _:
+                pass
+
+    def _resolved(self, target: str) -> str:
+        found = [identity for identity in self._desk.state.candidates if identity.startswith(target)]
+        if not target or not found:
+            raise UserError(f"session {self.name} has no candidate {target!r}")
+        if len(found) > 1:
+            raise UserError(f"{target!r} could be {' or '.join(found[:4])}; give more digits")
+        return found[0]
+
+
+async def drain(session: Session) -> list[ev.Event]:
+    """Run a session to its end and return its events."""
+    async with aclosing(session.run()) as stream:
+        return [event async for event in stream]
