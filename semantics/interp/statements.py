@@ -1,0 +1,446 @@
+"""Statements of the core IR, compiled to functions of a machine and the lanes that execute them.
+
+A statement without barriers, warp synchronisations or shuffles is a plain function. One with them is
+a generator that yields a `Sync` at each; whoever drives it performs the synchronisation (or finds
+that it cannot be) and resumes it.
+"""
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from semantics import core
+from semantics.faults import Fault, FaultKind
+from semantics.interp.expressions import IntFn, compile_cond, compile_int, compile_real, is_uniform
+from semantics.interp.geometry import halving_steps
+from semantics.interp.machine import Halt, Lanes, Machine
+from semantics.interp.memory import is_integer
+from semantics.interp.races import ATOMIC, READ, WRITE, Where
+from semantics.interp.values import Array
+from semantics.span import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """`lanes` have arrived at a barrier, a warp synchronisation or a shuffle. `inside` is the
+    conditional or loop around it: where lanes that are missing turned away. `argument` evaluates the
+    lane argument of a shuffle."""
+
+    stmt: core.Barrier | core.SyncWarp | core.Shfl
+    lanes: Lanes
+    inside: Span | None
+    argument: IntFn | None
+
+
+Plain = Callable[[Machine, Lanes], None]
+Stepped = Callable[[Machine, Lanes], Generator[Sync, None, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled kernel: `body` yields at synchronisations; `accesses` gives statement and array of an
+    access site."""
+
+    kernel: core.Kernel
+    body: Stepped
+    accesses: tuple[tuple[core.Stmt, core.Array], ...]
+
+
+def compile_kernel(kernel: core.Kernel) -> Program:
+    """Compile once, run for any launch."""
+    compiler = _Compiler(kernel)
+    body = compiler.stepped_block(kernel.body, None)
+    return Program(kernel, body, tuple(compiler.accesses))
+
+
+def synchronises(stmt: core.Stmt) -> bool:
+    """Whether a statement contains a barrier, a warp synchronisation or a shuffle."""
+    match stmt:
+        case core.Barrier() | core.SyncWarp() | core.Shfl():
+            return True
+        case core.If(_, then, other):
+            return any(map(synchronises, then)) or any(map(synchronises, other))
+        case core.While(_, body):
+            return any(map(synchronises, body))
+        case _:
+            return False
+
+
+class _Compiler:
+    def __init__(self, kernel: core.Kernel) -> None:
+        self.kernel = kernel
+        self.accesses: list[tuple[core.Stmt, core.Array]] = []
+        self.halvings = halving_steps(kernel)
+
+    # ---------------------------------------------------------------- blocks
+
+    def plain_block(self, stmts: tuple[core.Stmt, ...]) -> Plain:
+        steps = [self.plain(s) for s in stmts]
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            for step in steps:
+                step(m, lanes)
+
+        return run
+
+    def stepped_block(self, stmts: tuple[core.Stmt, ...], inside: Span | None) -> Stepped:
+        steps: list[tuple[Plain | None, Stepped | None]] = [
+            (None, self.stepped(s, inside)) if synchronises(s) else (self.plain(s), None) for s in stmts
+        ]
+
+        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+            for plain, stepped in steps:
+                if plain is not None:
+                    plain(m, lanes)
+                elif stepped is not None:
+                    yield from stepped(m, lanes)
+
+        return run
+
+    # ---------------------------------------------------------------- statements that synchronise
+
+    def stepped(self, stmt: core.Stmt, inside: Span | None) -> Stepped:
+        match stmt:
+            case core.Barrier() | core.SyncWarp() | core.Shfl():
+                return self._sync(stmt, inside)
+            case core.If(_, then, other, span):
+                return self._stepped_if(stmt, self.stepped_block(then, span), self.stepped_block(other, span))
+            case core.While(_, body, span):
+                return self._stepped_while(stmt, self.stepped_block(body, span))
+            case _:
+                raise AssertionError(f"{type(stmt).__name__} does not synchronise")
+
+    def _sync(self, stmt: core.Barrier | core.SyncWarp | core.Shfl, inside: Span | None) -> Stepped:
+        argument = compile_int(stmt.arg) if isinstance(stmt, core.Shfl) else None
+
+        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+            m.at = stmt
+            m.tick()
+            yield Sync(stmt, lanes, inside, argument)
+
+        return run
+
+    def _stepped_if(self, stmt: core.If, then: Stepped, other: Stepped) -> Stepped:
+        cond = compile_cond(stmt.cond)
+
+        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+            m.at = stmt
+            m.tick()
+            yes, no = split(lanes, cond(m, lanes))
+            if len(yes):
+                yield from then(m, yes)
+            if len(no):
+                yield from other(m, no)
+
+        return run
+
+    def _stepped_while(self, stmt: core.While, body: Stepped) -> Stepped:
+        cond = compile_cond(stmt.cond)
+        watch = _Watch(stmt)
+
+        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+            rounds = 0
+            while True:
+                m.at = stmt
+                m.tick()
+                lanes = lanes.where(cond(m, lanes))
+                if not len(lanes):
+                    return
+                rounds += 1
+                before = watch.snapshot(m, lanes, rounds)
+                yield from body(m, lanes)
+                watch.compare(m, lanes, before)
+
+        return run
+
+    # ---------------------------------------------------------------- statements that do not
+
+    def plain(self, stmt: core.Stmt) -> Plain:
+        match stmt:
+            case core.SetI(var, value):
+                return self._set_int(stmt, var, value)
+            case core.SetR(var, value):
+                real = compile_real(value)
+
+                def set_real(m: Machine, lanes: Lanes) -> None:
+                    m.at = stmt
+                    m.tick()
+                    m.set_real(var, lanes, real(m, lanes))
+
+                return set_real
+            case core.Load():
+                return self._load(stmt)
+            case core.Store():
+                return self._write(stmt, WRITE)
+            case core.AtomicAdd():
+                return self._write(stmt, ATOMIC)
+            case core.If():
+                return self._plain_if(stmt)
+            case core.While():
+                return self._plain_while(stmt)
+            case core.Check(cond, reason):
+                return self._check(stmt, cond, FaultKind(reason))
+            case _:
+                raise AssertionError(f"{type(stmt).__name__} synchronises")
+
+    def _set_int(self, stmt: core.SetI, var: int, value: core.IExpr) -> Plain:
+        compute = compile_int(value)
+        halving = id(stmt) in self.halvings
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            m.at = stmt
+            m.tick()
+            if halving:
+                _note_odd_halving(m, lanes, var)
+            m.set_int(var, lanes, compute(m, lanes))
+
+        return run
+
+    def _plain_if(self, stmt: core.If) -> Plain:
+        cond = compile_cond(stmt.cond)
+        then, other = self.plain_block(stmt.then), self.plain_block(stmt.other)
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            m.at = stmt
+            m.tick()
+            yes, no = split(lanes, cond(m, lanes))
+            if len(yes):
+                then(m, yes)
+            if len(no):
+                other(m, no)
+
+        return run
+
+    def _plain_while(self, stmt: core.While) -> Plain:
+        cond, body, watch = compile_cond(stmt.cond), self.plain_block(stmt.body), _Watch(stmt)
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            rounds = 0
+            while True:
+                m.at = stmt
+                m.tick()
+                lanes = lanes.where(cond(m, lanes))
+                if not len(lanes):
+                    return
+                rounds += 1
+                before = watch.snapshot(m, lanes, rounds)
+                body(m, lanes)
+                watch.compare(m, lanes, before)
+
+        return run
+
+    def _check(self, stmt: core.Check, cond: core.BExpr, kind: FaultKind) -> Plain:
+        holds = compile_cond(cond)
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            m.at = stmt
+            m.tick()
+            ok = holds(m, lanes)
+            if not np.all(ok):
+                m.fault(
+                    kind,
+                    _CHECKS.get(kind, "a condition of the language does not hold"),
+                    lanes,
+                    np.logical_not(ok),
+                )
+
+        return run
+
+    # ---------------------------------------------------------------- memory
+
+    def _site(self, stmt: core.Load | core.Store | core.AtomicAdd) -> int:
+        self.accesses.append((stmt, self.kernel.arrays[stmt.array]))
+        return len(self.accesses) - 1
+
+    def _load(self, stmt: core.Load) -> Plain:
+        site, array, var = self._site(stmt), stmt.array, stmt.var
+        declared = self.kernel.arrays[array]
+        index = compile_int(stmt.index)
+        assign = Machine.set_int if is_integer(declared.elem) else Machine.set_real
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            m.at = stmt
+            m.tick()
+            inside, at = _address(m, lanes, array, index(m, lanes), "read")
+            if not len(inside):
+                assign(m, var, lanes, 0)
+                return
+            values, missing = m.buffers[array].load(at)
+            if missing is not None:
+                k = int(np.argmax(missing))
+                _never_written(m, inside, missing, declared, int(at[k]) - _base(m, array, inside, k))
+            _log(m, array, at, inside, READ, site, values)
+            if inside is not lanes:
+                assign(m, var, lanes, 0)
+            assign(m, var, inside, values)
+
+        return run
+
+    def _write(self, stmt: core.Store | core.AtomicAdd, kind: int) -> Plain:
+        site, array = self._site(stmt), stmt.array
+        declared = self.kernel.arrays[array]
+        index = compile_int(stmt.index)
+        value: Callable[[Machine, Lanes], Any]
+        integers = is_integer(declared.elem)
+        value = compile_int(stmt.value) if integers else compile_real(stmt.value)  # type: ignore[arg-type]
+
+        def run(m: Machine, lanes: Lanes) -> None:
+            m.at = stmt
+            m.tick()
+            stored: Any = value(m, lanes)
+            inside, at = _address(m, lanes, array, index(m, lanes), "written")
+            if not len(inside):
+                return
+            if inside is not lanes and not is_uniform(stored):
+                stored = stored[np.isin(lanes.index, inside.index)]
+            stored = np.array(np.broadcast_to(stored, at.shape))
+            buffer = m.buffers[array]
+            if kind == WRITE:
+                buffer.store(at, stored)
+            else:
+                _, missing = buffer.load(at)
+                if missing is not None:
+                    k = int(np.argmax(missing))
+                    _never_written(m, inside, missing, declared, int(at[k]) - _base(m, array, inside, k))
+                    buffer.store(at[missing], np.zeros_like(stored[missing]))
+                buffer.add(at, stored)
+            _log(m, array, at, inside, kind, site, stored)
+
+        return run
+
+
+_CHECKS = {FaultKind.MISALIGNED: "a vector access whose address is not a multiple of its size"}
+
+
+def split(lanes: Lanes, cond: Any) -> tuple[Lanes, Lanes]:
+    """Lanes for which a condition holds, and the others."""
+    if is_uniform(cond):
+        return (lanes, lanes.where(False)) if cond else (lanes.where(False), lanes)
+    return lanes.where(cond), lanes.where(~cond)
+
+
+def _base(m: Machine, array: int, lanes: Lanes, k: int) -> int:
+    offset = m.offset[array]
+    return 0 if offset is None else int(offset[lanes.index[k]])
+
+
+def _address(m: Machine, lanes: Lanes, array: int, index: Any, verb: str) -> tuple[Lanes, Array]:
+    """The lanes whose index is in bounds, and their flat addresses; the others are a fault."""
+    size = m.sizes[array]
+    if is_uniform(index):
+        index = np.full(len(lanes), int(index), np.int64)
+    if index.size and (index.min() < 0 or index.max() >= size):
+        bad = (index < 0) | (index >= size)
+        name, k = m.kernel.arrays[array].name, int(np.argmax(bad))
+        text = f"`{name}[{index[k]}]` is {verb}, but `{name}` has {size} element{'' if size == 1 else 's'}"
+        m.fault(
+            FaultKind.OUT_OF_BOUNDS,
+            text,
+            lanes,
+            bad,
+            array=name,
+            index=int(index[k]),
+            what="read" if verb == "read" else "write",
+        )
+        lanes, index = lanes.where(~bad), index[~bad]
+    offset = m.offset[array]
+    if offset is None:
+        return lanes, np.array(index) if lanes.full else index
+    return lanes, index + (offset if lanes.full else offset[lanes.index])
+
+
+def _never_written(m: Machine, lanes: Lanes, missing: Array, declared: core.Array, index: int) -> None:
+    text = f"`{declared.name}[{index}]` is read, but nothing was ever stored there"
+    m.fault(FaultKind.UNINITIALISED_READ, text, lanes, missing, array=declared.name, index=index, what="read")
+
+
+def _log(m: Machine, array: int, at: Array, lanes: Lanes, kind: int, site: int, value: Array) -> None:
+    log = m.logs.get(array)
+    if log is None:
+        return
+    log.add(at, None if lanes.full else lanes.index, where(m), kind, site, m.journal.steps, value)
+
+
+def where(m: Machine) -> Where:
+    """Positions and epochs of all lanes now."""
+    return Where(m.thread, m.block_of_lane, m.warp, m.epoch, m.warp_syncs, m.shuffles)
+
+
+def _note_odd_halving(m: Machine, lanes: Lanes, var: int) -> None:
+    values = m.get_int(var, lanes)
+    odd = (values > 1) & (values % 2 == 1)
+    if odd.any():
+        k = int(np.argmax(odd))
+        name, value, lane = m.kernel.int_vars[var][0], int(values[k]), int(lanes.index[k])
+        text = (
+            f"`{name}` is halved from {value}, which drops an element: the tree needs a power of two, "
+            f"the block has {m.threads} threads"
+        )
+        m.journal.note(
+            Fault(
+                FaultKind.GEOMETRY,
+                text,
+                m.kernel.name,
+                (m.thread_of(lane),),
+                (m.block_of(lane),),
+                (m.span(),),
+                ("halves",),
+                (float(value),),
+                name,
+            )
+        )
+
+
+class _Watch:
+    """Finds a loop that cannot end: a whole round that loaded nothing and changed no register.
+
+    Looked for in rounds that are powers of two from 64 on."""
+
+    def __init__(self, stmt: core.While) -> None:
+        ints: set[int] = set()
+        reals: set[int] = set()
+        self._possible = _collect(stmt.body, ints, reals)
+        self._ints, self._reals, self._stmt = sorted(ints), sorted(reals), stmt
+
+    def snapshot(self, m: Machine, lanes: Lanes, rounds: int) -> list[Array] | None:
+        if not self._possible or rounds < 64 or rounds & (rounds - 1):
+            return None
+        return self._registers(m, lanes)
+
+    def _registers(self, m: Machine, lanes: Lanes) -> list[Array]:
+        return [m.ints[v][lanes.index] for v in self._ints] + [m.reals[v][lanes.index] for v in self._reals]
+
+    def compare(self, m: Machine, lanes: Lanes, before: list[Array] | None) -> None:
+        if before is None:
+            return
+        same = np.ones(len(lanes), bool)
+        for old, new in zip(before, self._registers(m, lanes), strict=True):
+            same &= (old == new).astype(bool)
+        if same.any():
+            m.at = self._stmt
+            m.fault(
+                FaultKind.NON_TERMINATION, "a round of the loop changes nothing: it never ends", lanes, same
+            )
+            raise Halt
+
+
+def _collect(stmts: tuple[core.Stmt, ...], ints: set[int], reals: set[int]) -> bool:
+    """Registers assigned by statements; False if they also read memory or other lanes."""
+    closed = True
+    for stmt in stmts:
+        match stmt:
+            case core.SetI(var):
+                ints.add(var)
+            case core.SetR(var):
+                reals.add(var)
+            case core.If(_, then, other):
+                closed &= _collect(then, ints, reals) and _collect(other, ints, reals)
+            case core.While(_, body):
+                closed &= _collect(body, ints, reals)
+            case core.Load() | core.Shfl():
+                closed = False
+            case _:
+                pass
+    return closed
