@@ -1,0 +1,332 @@
+// The CUDA C dialect of a candidate, for a C++17 compiler on a CPU.
+//
+// A generated program includes this header once, puts the candidate's functions into a struct derived
+// from kshell_base (so that threadIdx and its kin are members of a local object the optimizer can take
+// apart), and fills a table of kshell_kernel for the runtime (runtime.cpp, fibers.cpp).
+#ifndef KSHELL_CPU_H
+#define KSHELL_CPU_H
+
+#include "kshell_abi.h"
+
+#if defined(__linux__)
+#include <features.h>
+#endif
+
+// ---------------------------------------------------------------- language
+
+// Functions are members of a struct and so inline already.
+#define __global__ __attribute__((always_inline))
+#define __device__
+#define __host__
+#define __forceinline__ __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __launch_bounds__(...)
+#define __constant__ static const
+#define __align__(n) __attribute__((aligned(n)))
+
+#ifndef INFINITY
+#define INFINITY (__builtin_inff())
+#endif
+#ifndef NAN
+#define NAN (__builtin_nanf(""))
+#endif
+
+typedef unsigned int uint;
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+
+struct uint3 {
+    unsigned x, y, z;
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct float3 {
+    float x, y, z;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(8) int2 {
+    int x, y;
+};
+struct alignas(16) int4 {
+    int x, y, z, w;
+};
+
+static inline float2 make_float2(float x, float y) { return {x, y}; }
+static inline float3 make_float3(float x, float y, float z) { return {x, y, z}; }
+static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline int2 make_int2(int x, int y) { return {x, y}; }
+static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+
+// ---------------------------------------------------------------- mathematics
+
+// Vector versions of the library functions exist in glibc's libmvec (x86-64).
+#if defined(__x86_64__) && defined(__GLIBC__) && !defined(__clang__)
+#define KSHELL_SIMD __attribute__((__simd__("notinbranch")))
+#if __GLIBC_PREREQ(2, 35)
+#define KSHELL_SIMD_NEW KSHELL_SIMD
+#endif
+#endif
+#ifndef KSHELL_SIMD
+#define KSHELL_SIMD
+#endif
+#ifndef KSHELL_SIMD_NEW
+#define KSHELL_SIMD_NEW
+#endif
+
+extern "C" {
+KSHELL_SIMD float expf(float) noexcept;
+KSHELL_SIMD float logf(float) noexcept;
+KSHELL_SIMD float sinf(float) noexcept;
+KSHELL_SIMD float cosf(float) noexcept;
+KSHELL_SIMD float powf(float, float) noexcept;
+KSHELL_SIMD_NEW float tanhf(float) noexcept;
+KSHELL_SIMD_NEW float erff(float) noexcept;
+KSHELL_SIMD_NEW float exp2f(float) noexcept;
+KSHELL_SIMD_NEW float log2f(float) noexcept;
+KSHELL_SIMD_NEW float log10f(float) noexcept;
+KSHELL_SIMD_NEW float log1pf(float) noexcept;
+KSHELL_SIMD_NEW float expm1f(float) noexcept;
+float sqrtf(float) noexcept;
+float fabsf(float) noexcept;
+float floorf(float) noexcept;
+float ceilf(float) noexcept;
+float fmodf(float, float) noexcept;
+}
+
+// As fmaxf and fminf (a NaN loses), in a form the vectorizer accepts.
+static inline float kshell_fmax(float a, float b) { return a > b ? a : (b == b ? b : a); }
+static inline float kshell_fmin(float a, float b) { return a < b ? a : (b == b ? b : a); }
+#define fmaxf kshell_fmax
+#define fminf kshell_fmin
+#define fmaf __builtin_fmaf
+#define __fmaf_rn __builtin_fmaf
+
+static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
+static inline float __expf(float x) { return expf(x); }
+static inline float __logf(float x) { return logf(x); }
+static inline float __sinf(float x) { return sinf(x); }
+static inline float __cosf(float x) { return cosf(x); }
+static inline float __powf(float x, float y) { return powf(x, y); }
+static inline float __fdividef(float a, float b) { return a / b; }
+static inline float __frcp_rn(float x) { return 1.0f / x; }
+static inline float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
+static inline float __fsqrt_rn(float x) { return sqrtf(x); }
+static inline float __fadd_rn(float a, float b) { return a + b; }
+static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline float __saturatef(float x) { return kshell_fmin(kshell_fmax(x, 0.0f), 1.0f); }
+
+// The unsuffixed names are overloaded on float in CUDA C++.
+static inline float exp(float x) { return expf(x); }
+static inline float log(float x) { return logf(x); }
+static inline float sin(float x) { return sinf(x); }
+static inline float cos(float x) { return cosf(x); }
+static inline float tanh(float x) { return tanhf(x); }
+static inline float erf(float x) { return erff(x); }
+static inline float sqrt(float x) { return sqrtf(x); }
+static inline float rsqrt(float x) { return rsqrtf(x); }
+static inline float fabs(float x) { return fabsf(x); }
+static inline float pow(float x, float y) { return powf(x, y); }
+static inline float fmax(float a, float b) { return kshell_fmax(a, b); }
+static inline float fmin(float a, float b) { return kshell_fmin(a, b); }
+static inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+static inline float abs(float x) { return fabsf(x); }
+static inline int abs(int x) { return x < 0 ? -x : x; }
+
+#define KSHELL_MINMAX(T)                                            \
+    static inline constexpr T max(T a, T b) { return a > b ? a : b; } \
+    static inline constexpr T min(T a, T b) { return a < b ? a : b; }
+#define KSHELL_MINMAX_MIXED(A, B, T)                                                    \
+    static inline constexpr T max(A a, B b) { return (T)a > (T)b ? (T)a : (T)b; } \
+    static inline constexpr T min(A a, B b) { return (T)a < (T)b ? (T)a : (T)b; }
+KSHELL_MINMAX(int)
+KSHELL_MINMAX(unsigned)
+KSHELL_MINMAX(long)
+KSHELL_MINMAX(unsigned long)
+KSHELL_MINMAX(long long)
+KSHELL_MINMAX(unsigned long long)
+KSHELL_MINMAX_MIXED(int, unsigned, unsigned)
+KSHELL_MINMAX_MIXED(unsigned, int, unsigned)
+KSHELL_MINMAX_MIXED(long, unsigned long, unsigned long)
+KSHELL_MINMAX_MIXED(unsigned long, long, unsigned long)
+KSHELL_MINMAX_MIXED(long long, unsigned long long, unsigned long long)
+KSHELL_MINMAX_MIXED(unsigned long long, long long, unsigned long long)
+static inline float max(float a, float b) { return kshell_fmax(a, b); }
+static inline float min(float a, float b) { return kshell_fmin(a, b); }
+
+static inline int __float2int_rn(float x) { return (int)__builtin_rintf(x); }
+static inline int __float2int_rz(float x) { return (int)x; }
+static inline float __int2float_rn(int x) { return (float)x; }
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+
+template <class T>
+static inline T __ldg(const T* p) {
+    return *p;
+}
+template <class T>
+static inline T __ldcs(const T* p) {
+    return *p;
+}
+template <class T>
+static inline void __stcs(T* p, T v) {
+    *p = v;
+}
+
+// ---------------------------------------------------------------- atomics
+
+static inline int atomicAdd(int* p, int v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+static inline unsigned atomicAdd(unsigned* p, unsigned v) { return __atomic_fetch_add(p, v, __ATOMIC_RELAXED); }
+static inline float atomicAdd(float* p, float v) {
+    uint32_t* cell = reinterpret_cast<uint32_t*>(p);
+    uint32_t seen = __atomic_load_n(cell, __ATOMIC_RELAXED);
+    for (;;) {
+        float old, sum;
+        uint32_t wanted;
+        __builtin_memcpy(&old, &seen, 4);
+        sum = old + v;
+        __builtin_memcpy(&wanted, &sum, 4);
+        if (__atomic_compare_exchange_n(cell, &seen, wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return old;
+    }
+}
+
+// ---------------------------------------------------------------- what a function sees of its thread
+
+struct kshell_base {
+    uint3 threadIdx, blockIdx, blockDim, gridDim;
+    kshell_thread* kshell_self;
+    char* kshell_shared;
+    static constexpr int warpSize = 32;
+
+    template <class T>
+    inline T kshell_lanes(int line, int kind, unsigned mask, T value, int arg, int width) {
+        static_assert(sizeof(T) <= 8, "shuffles move 4 or 8 bytes");
+        uint64_t raw = 0;
+        __builtin_memcpy(&raw, &value, sizeof(T));
+        raw = kshell_exchange(kshell_self, line, kind, mask, raw, arg, width);
+        __builtin_memcpy(&value, &raw, sizeof(T));
+        return value;
+    }
+    template <class T>
+    inline T kshell_idx(int line, unsigned mask, T v, int lane, int width = 32) {
+        return kshell_lanes(line, KSHELL_IDX, mask, v, lane, width);
+    }
+    template <class T>
+    inline T kshell_up(int line, unsigned mask, T v, unsigned delta, int width = 32) {
+        return kshell_lanes(line, KSHELL_UP, mask, v, (int)delta, width);
+    }
+    template <class T>
+    inline T kshell_down(int line, unsigned mask, T v, unsigned delta, int width = 32) {
+        return kshell_lanes(line, KSHELL_DOWN, mask, v, (int)delta, width);
+    }
+    template <class T>
+    inline T kshell_xor(int line, unsigned mask, T v, int lanes, int width = 32) {
+        return kshell_lanes(line, KSHELL_XOR, mask, v, lanes, width);
+    }
+    inline unsigned kshell_ballot(int line, unsigned mask, int predicate) {
+        return (unsigned)kshell_exchange(kshell_self, line, KSHELL_BALLOT, mask, predicate != 0, 0, 32);
+    }
+    inline unsigned kshell_any(int line, unsigned mask, int predicate) {
+        return kshell_ballot(line, mask, predicate) != 0;
+    }
+    inline unsigned kshell_all(int line, unsigned mask, int predicate) {
+        return kshell_ballot(line, mask, !predicate) == 0;
+    }
+    inline void kshell_warp(int line, unsigned mask = 0xffffffffu) { kshell_syncwarp(kshell_self, line, mask); }
+    inline void kshell_sync(int line) { kshell_barrier(kshell_self, line); }
+    inline void kshell_fence(int) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+    // Shared arrays live in one arena a block; the generated program gives each array its offset.
+    template <class T>
+    inline T& kshell_static(size_t offset) {
+        return *reinterpret_cast<T*>(kshell_shared + offset);
+    }
+    template <class T>
+    inline T* kshell_dynamic(size_t offset) {
+        return reinterpret_cast<T*>(kshell_shared + offset);
+    }
+};
+
+// Bytes an array takes in the arena, with a gap behind it.
+constexpr size_t kshell_room(size_t bytes) { return (bytes + 63) / 64 * 64 + 64; }
+
+// ---------------------------------------------------------------- entry points of a kernel
+
+template <size_t...>
+struct kshell_indices {};
+template <size_t N, size_t... I>
+struct kshell_count : kshell_count<N - 1, N - 1, I...> {};
+template <size_t... I>
+struct kshell_count<0, I...> {
+    typedef kshell_indices<I...> type;
+};
+
+template <class T>
+struct kshell_argument {
+    static inline T get(const kshell_value& v) { return (T)v.integer; }
+};
+template <>
+struct kshell_argument<float> {
+    static inline float get(const kshell_value& v) { return v.real; }
+};
+template <class T>
+struct kshell_argument<T*> {
+    static inline T* get(const kshell_value& v) { return (T*)v.pointer; }
+};
+
+// `F` is a pointer to the member function of `Code` that is the kernel.
+template <auto F>
+struct kshell_entry;
+template <class Code, class... A, void (Code::*F)(A...)>
+struct kshell_entry<F> {
+    static inline void place(Code& k, const kshell_launch* l, char* shared) {
+        k.blockDim = {l->block[0], l->block[1], l->block[2]};
+        k.gridDim = {l->grid[0], l->grid[1], l->grid[2]};
+        k.kshell_self = nullptr;
+        k.kshell_shared = shared;
+    }
+    template <size_t... I>
+    static inline void one(kshell_thread* t, kshell_indices<I...>) {
+        Code k;
+        place(k, t->launch, t->shared);
+        k.threadIdx = {t->tid[0], t->tid[1], t->tid[2]};
+        k.blockIdx = {t->bid[0], t->bid[1], t->bid[2]};
+        k.kshell_self = t;
+        (k.*F)(kshell_argument<A>::get(t->launch->args[I])...);
+    }
+    static void thread(kshell_thread* t) { one(t, typename kshell_count<sizeof...(A)>::type()); }
+
+    // One loop over the threads of a row of a block; without barriers they are independent.
+    static inline void blocks(const kshell_launch* l, char* shared, uint64_t first, uint64_t last, A... args) {
+        const unsigned bx = l->block[0], by = l->block[1], bz = l->block[2];
+        const uint64_t gx = l->grid[0], gy = l->grid[1];
+        for (uint64_t b = first; b < last; ++b) {
+            const uint3 bid = {(unsigned)(b % gx), (unsigned)(b / gx % gy), (unsigned)(b / gx / gy)};
+            for (unsigned z = 0; z < bz; ++z)
+                for (unsigned y = 0; y < by; ++y) {
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep
+#endif
+                    for (unsigned x = 0; x < bx; ++x) {
+                        Code k;
+                        place(k, l, shared);
+                        k.threadIdx = {x, y, z};
+                        k.blockIdx = bid;
+                        (k.*F)(args...);
+                    }
+                }
+        }
+    }
+    template <size_t... I>
+    static inline void many(const kshell_launch* l, char* shared, uint64_t first, uint64_t last, kshell_indices<I...>) {
+        blocks(l, shared, first, last, kshell_argument<A>::get(l->args[I])...);
+    }
+    static void flat(const kshell_launch* l, char* shared, uint64_t first, uint64_t last) {
+        many(l, shared, first, last, typename kshell_count<sizeof...(A)>::type());
+    }
+};
+
+#endif
