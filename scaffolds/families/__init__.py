@@ -7,6 +7,7 @@ to them: schedules that fit, random ones, neighbours, the conservative one.
 from semantics.spec import Spec
 from semantics.task import Task
 
+from .conv import convolution_families, convolution_of
 from .elementwise import elementwise_families
 from .matmul import matmul_families, product_of
 from .pointwise import pointwise_of_spec, pointwise_of_task
@@ -33,8 +34,10 @@ def families_of(task: Task, spec: Spec | None = None) -> tuple[Family, ...]:
         return elementwise_families(function)
     if task.name in _ROWS:
         return _ROWS[task.name]()
-    product = product_of(task)
-    return matmul_families(product) if product is not None else ()
+    product, convolution = product_of(task), convolution_of(task)
+    if product is not None:
+        return matmul_families(product)
+    return convolution_families(convolution) if convolution is not None else ()
 
 
 def family_named(families: tuple[Family, ...], name: str) -> Family | None:
