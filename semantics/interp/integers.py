@@ -197,5 +197,6 @@ def _non_negative(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b
         return a, b
     k = first(bad)
     m.fault(FaultKind.UNDEFINED, f"{_term(op, _pick(a, k), _pick(b, k))} {what}", lanes, bad)
-    limit = type_.bits - 1 if op in (IntOp.SHL, IntOp.SHR) else type_.high
-    return np.clip(a, 0, min(type_.high, _INT64.high)), np.clip(b, 0, min(limit, _INT64.high))
+    if isinstance(a, int) and isinstance(b, int):
+        return 0, 0
+    return np.where(bad, 0, a), np.where(bad, 0, b)
