@@ -1,0 +1,46 @@
+"""Find sessions by name, and read them back."""
+
+from insights_db.store import SessionRecord, Store
+from kshell import events as ev
+from kshell.engine.settings import Settings
+from kshell.errors import UserError, nearest
+
+
+def session_record(store: Store, name: str) -> SessionRecord:
+    """A session by name, or by a beginning only one has. Raises UserError."""
+    found = store.session(name)
+    if found is not None:
+        return found
+    names = [session.name for session in store.sessions()]
+    like = [known for known in names if known.startswith(name)]
+    if len(like) == 1:
+        return session_record(store, like[0])
+    if not names:
+        raise UserError(f"there is no session {name!r}: there are none yet; `kshell run TASK` makes one")
+    raise UserError(f"there is no session {name!r}{nearest(name, names)}; `kshell sessions` lists them")
+
+
+def unfinished(store: Store) -> SessionRecord:
+    """The newest session that can go on. Raises UserError when there is none."""
+    for session in store.sessions():
+        if session.state != "finished":
+            return session
+    raise UserError("no session waits to be resumed; `kshell sessions` lists them, with --rounds one goes on")
+
+
+def newest(store: Store) -> SessionRecord:
+    """The newest session. Raises UserError when there is none."""
+    sessions = store.sessions()
+    if not sessions:
+        raise UserError("there are no sessions yet; `kshell run TASK` makes one")
+    return sessions[0]
+
+
+def settings_of(record: SessionRecord) -> Settings:
+    """The settings a session was started with."""
+    return Settings.model_validate_json(record.options)
+
+
+def events_of(store: Store, name: str) -> list[ev.Event]:
+    """All events of a session."""
+    return [ev.parse(line) for line in store.events(name)]

@@ -1,0 +1,143 @@
+"""Which parts a session gets. Each is imported when it is first used."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from kshell import paths
+from kshell.errors import UserError, nearest
+
+if TYPE_CHECKING:
+    from agents.protocols import Generator, Verifier
+    from insights_db.store import Store
+    from kshell.engine.control import Control
+    from kshell.engine.desk import Parts
+    from kshell.engine.session import Session
+    from kshell.engine.settings import Settings
+    from kshell.events import Event
+    from kshell.protocols import Evaluator, Prover
+    from semantics.task import Task, Workload
+
+
+def open_app() -> int:
+    """The terminal app without a session. Returns an exit code."""
+    from kshell.tui.app import KshellApp
+
+    return KshellApp().run() or 0
+
+
+def replay_app(name: str, events: "Sequence[Event]", speed: float) -> int:
+    """The terminal app on a recorded session. Returns an exit code."""
+    from kshell.tui.app import KshellApp
+
+    return KshellApp(replay=events, speed=speed, title=name).run() or 0
+
+
+def store() -> "Store":
+    """The person's database."""
+    from insights_db.store import Store
+
+    return Store(paths.database())
+
+
+def task(name_or_path: str) -> "Task":
+    """A task by name or manifest path. Raises UserError that suggests the nearest name."""
+    from kshell import tasks
+
+    try:
+        return tasks.load(name_or_path)
+    except OSError as error:
+        raise UserError(f"task {name_or_path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def workload(chosen: "Task", sizes: Sequence[str] = (), seed: int = 0) -> "Workload":
+    """A workload of `NAME=VALUE` texts over the task's default sizes. Raises UserError."""
+    values: dict[str, int] = {}
+    for text in (part for size in sizes for part in size.split(",")):
+        name, _, value = text.partition("=")
+        if not value.strip().isdigit():
+            raise UserError(f"--size {text!r} is not NAME=NUMBER, for example --size n=4096")
+        if name.strip() not in chosen.axes:
+            hint = nearest(name.strip(), list(chosen.axes))
+            raise UserError(
+                f"task {chosen.name} has no axis {name.strip()!r}{hint}; it has {', '.join(chosen.axes)}"
+            )
+        values[name.strip()] = int(value)
+    made = chosen.workload(seed, **values)
+    broken = chosen.broken_constraint(made)
+    if broken is not None:
+        raise UserError(f"these sizes break {broken}, which task {chosen.name} asks for")
+    return made
+
+
+def generator(settings: "Settings") -> "Generator":
+    """The generator the settings name."""
+    if settings.generator == "llm":
+        raise UserError("the llm generator is not part of this build; use --generator builtin")
+    from agents.builtin import BuiltinGenerator
+    from kshell import tasks
+
+    return BuiltinGenerator(tasks.spec_of)
+
+
+def evaluator(settings: "Settings") -> "Evaluator":
+    """The device the settings name."""
+    if settings.device == "cuda":
+        raise UserError("the cuda device is not part of this build; use --device cpu")
+    from kshell.harness.cpu import CpuEvaluator
+
+    return CpuEvaluator()
+
+
+def verifiers() -> "tuple[Verifier, ...]":
+    """The verifiers that attack candidates."""
+    from agents.falsifier import Falsifier
+
+    return (Falsifier(),)
+
+
+def prover() -> "Prover":
+    """The Lean prover."""
+    from kshell.prover import LeanProver
+
+    return LeanProver()
+
+
+def parts(settings: "Settings") -> "Parts":
+    """All parts of a session."""
+    from agents.insight import distill
+    from kshell.engine.desk import Parts
+    from kshell.export import export
+
+    return Parts(
+        generator=generator(settings),
+        evaluator=evaluator(settings),
+        verifiers=verifiers(),
+        prover=prover(),
+        distill=distill,
+        export=export,
+    )
+
+
+def session(
+    database: "Store",
+    name: str,
+    chosen: "Task",
+    sizes: "Workload",
+    settings: "Settings",
+    control: "Control | None" = None,
+) -> "Session":
+    """A session, new or resumed, with the parts its settings name."""
+    from kshell.engine.session import Session
+
+    return Session(
+        store=database,
+        name=name,
+        task=chosen,
+        workload=sizes,
+        settings=settings,
+        parts=parts(settings),
+        exports=paths.exports() / name,
+        control=control,
+    )
