@@ -149,7 +149,7 @@ def _function_text(function: ast.Function, arena_start: str) -> str:
     return print_item(replace(function, body=body, specifiers=(), bounds=()))
 
 
-def _template_arguments(launch: ast.Launch, launcher: ast.Function) -> str:
+def template_arguments(launch: ast.Launch, launcher: ast.Function) -> str:
     """The launch's template arguments with the launcher's constants put in."""
     if not launch.targs:
         return ""
@@ -188,7 +188,7 @@ def cpu_program(module: ast.Module) -> HostProgram:
     parts.append('extern "C" const kshell_kernel kshell_kernels[] = {')
     for launch in launches:
         waits = synchronizes(module, launch.kernel)
-        named = f"kshell_code::{launch.kernel}{_template_arguments(launch, launchers[0])}"
+        named = f"kshell_code::{launch.kernel}{template_arguments(launch, launchers[0])}"
         entry = f"kshell_entry<&{named}>"
         flat = "nullptr" if waits else f"{entry}::flat"
         parts.append(f'    {{"{launch.kernel}", {int(waits)}, {entry}::thread, {flat}}},')

@@ -1,0 +1,1 @@
+"""Compile, validate and profile candidates on a device, and not be fooled."""

@@ -1,0 +1,333 @@
+"""One process a GPU: loads, runs and times parsed candidates through cupy.
+
+`python -m kshell.harness.cuda_worker` reads one JSON request a line and answers one JSON line each;
+arrays travel as `.npy` files. It never sees expected outputs. A device fault (illegal address, hang)
+leaves the CUDA context unusable, so after an error with `"fatal": true` the parent starts another.
+Needs cupy and numpy; torch only for the baselines.
+"""
+
+import json
+import sys
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GUARD = 4096
+POISON = np.uint32(0x7FC0DEAD)
+SCALARS = {"i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "float": np.float32}
+
+
+class Refused(Exception):
+    """An answer of `ok: false` that leaves the process usable."""
+
+
+class Buffer:
+    """Device memory with red zones; all of it holds the poison pattern until written."""
+
+    def __init__(self, cupy: Any, size: int) -> None:
+        self.words = (size + 3) // 4
+        self.size = size
+        self.all = cupy.full(2 * GUARD // 4 + self.words, POISON, dtype=cupy.uint32)
+        self.body = self.all[GUARD // 4 : GUARD // 4 + self.words]
+
+    def poison(self) -> None:
+        self.all.fill(POISON)
+
+    def put(self, data: Any) -> None:
+        self.body.set(np.frombuffer(data.tobytes().ljust(4 * self.words, b"\0"), np.uint32))
+
+    def guards_hold(self, cupy: Any) -> bool:
+        edge = GUARD // 4
+        return bool(cupy.all(self.all[:edge] == POISON) and cupy.all(self.all[-edge:] == POISON))
+
+
+class Worker:
+    """State of the process: the loaded candidate and its buffers."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        self.cupy = cupy
+        self.functions: list[Any] = []
+        self.plan: dict[str, Any] = {}
+        self.sets: list[dict[str, Buffer]] = []
+        self.flush = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], dtype=cupy.uint8)
+
+    # ------------------------------------------------------------ requests
+
+    def hello(self, _request: dict[str, Any]) -> dict[str, Any]:
+        """What this device is, and its measured ceilings."""
+        runtime = self.cupy.cuda.runtime
+        properties = runtime.getDeviceProperties(self.cupy.cuda.Device().id)
+        return {
+            "name": properties["name"].decode(),
+            "multiprocessors": properties["multiProcessorCount"],
+            "l2_bytes": properties["l2CacheSize"],
+            "memory_bytes": properties["totalGlobalMem"],
+            "driver": runtime.driverGetVersion(),
+            "runtime": runtime.runtimeGetVersion(),
+            "capability": f"{properties['major']}{properties['minor']}",
+        }
+
+    def ceilings(self, _request: dict[str, Any]) -> dict[str, Any]:
+        """Copy bandwidth in bytes a second (read plus written) and fp32 multiply-add rate in flop/s."""
+        cupy = self.cupy
+        source = cupy.zeros(1 << 28, dtype=cupy.float32)
+        target = cupy.empty_like(source)
+        copy = min(self._span(lambda a=target, b=source: cupy.copyto(a, b)) for _ in range(10))
+        code = (
+            'extern "C" __global__ void k(float* o){'
+            "float a=threadIdx.x,b=a+1,c=a+2,d=a+3,e=a+4,f=a+5,g=a+6,h=a+7;"
+            "for(int i=0;i<4096;++i){a=fmaf(a,b,c);b=fmaf(b,c,d);c=fmaf(c,d,e);d=fmaf(d,e,f);"
+            "e=fmaf(e,f,g);f=fmaf(f,g,h);g=fmaf(g,h,a);h=fmaf(h,a,b);}"
+            "if(a+b+c+d+e+f+g+h==12345.f)o[0]=a;}"
+        )
+        kernel = cupy.RawModule(code=code).get_function("k")
+        out = cupy.zeros(1, dtype=cupy.float32)
+        blocks = 16 * self.cupy.cuda.Device().attributes["MultiProcessorCount"]
+        fma = min(self._span(lambda: kernel((blocks,), (512,), (out,))) for _ in range(5))
+        return {
+            "copy_bytes_per_s": 2 * 4 * (1 << 28) / (copy * 1e-3),
+            "fp32_flop_per_s": blocks * 512 * 4096 * 8 * 2 / (fma * 1e-3),
+        }
+
+    def load(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Compile with NVRTC; the compile report per kernel."""
+        cupy = self.cupy
+        self.sets = []
+        module = cupy.RawModule(
+            code=request["text"],
+            options=("--std=c++17", *request.get("options", [])),
+            name_expressions=list(dict.fromkeys(request["kernels"])),
+        )
+        try:
+            module.compile()
+            self.functions = [module.get_function(k) for k in request["kernels"]]
+        except cupy.cuda.compiler.CompileException as error:
+            raise Refused(_first_errors(str(error))) from error
+        report = {}
+        for name, function in zip(request["kernels"], self.functions, strict=True):
+            attributes = function.attributes
+            report[name] = {
+                "registers": attributes["num_regs"],
+                "shared_bytes": attributes["shared_size_bytes"],
+                "local_bytes": attributes["local_size_bytes"],
+                "max_threads": attributes["max_threads_per_block"],
+            }
+        self.plan = request["plan"]
+        for call, function in zip(self.plan["calls"], self.functions, strict=True):
+            self._allow_shared(call, function)
+        return {"report": report}
+
+    def _allow_shared(self, call: dict[str, Any], function: Any) -> None:
+        limit = self.cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
+        static = function.attributes["shared_size_bytes"]
+        if call["shared"] + static > limit:
+            raise Refused(
+                f"{call['kernel']} asks for {call['shared'] + static} bytes of shared memory of {limit}"
+            )
+        if call["shared"] + static > 48 * 1024:
+            function.max_dynamic_shared_size_bytes = call["shared"]
+
+    def run(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Run once on every input set; outputs to files. `sets` holds one name-to-file map each."""
+        self.sets = [self._place(s["inputs"]) for s in request["sets"]]
+        answers = []
+        for buffers, wanted in zip(self.sets, request["sets"], strict=True):
+            answers.append(self._checked(buffers, wanted["outputs"]))
+        return {"sets": answers}
+
+    def time(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Interleaved samples (ABBA) of the candidate and the baselines, in milliseconds.
+
+        The inputs of the last `run` are rotated; the second-level cache is overwritten before every
+        sample; each sample lies between two events with the device idle after it. The outputs of the
+        last timed calls are written to files to be checked again."""
+        if not self.sets:
+            raise Refused("nothing was run before timing")
+        baselines = self._baselines(request)
+        contenders = {"candidate": self._call, **baselines}
+        samples: dict[str, list[float]] = {name: [] for name in contenders}
+        self._reset_persisting()
+        for sample in range(-request["warmup"], request["samples"]):
+            buffers = self.sets[sample % len(self.sets)]
+            order = list(contenders) if sample % 2 == 0 else list(reversed(contenders))
+            for name in order:
+                ms = self._span(lambda f=contenders[name], b=buffers: f(b))  # type: ignore[misc]
+                if sample >= 0:
+                    samples[name].append(ms)
+        again = [
+            self._collect(buffers, wanted["outputs"])
+            for buffers, wanted in zip(self.sets, request["sets"], strict=True)
+        ]
+        return {"samples": samples, "sets": again, "launch_ms": self._launch_overhead()}
+
+    # ------------------------------------------------------------ pieces
+
+    def _place(self, inputs: dict[str, str]) -> dict[str, Buffer]:
+        buffers = {}
+        for name, facts in self.plan["buffers"].items():
+            buffers[name] = Buffer(self.cupy, facts["bytes"])
+            if name in inputs:
+                buffers[name].put(np.load(inputs[name]))
+        return buffers
+
+    def _arguments(self, call: dict[str, Any], buffers: dict[str, Buffer]) -> tuple[Any, ...]:
+        return tuple(
+            buffers[value].body if kind == "buffer" else SCALARS[kind](value) for kind, value in call["args"]
+        )
+
+    def _call(self, buffers: dict[str, Buffer]) -> None:
+        for call, function in zip(self.plan["calls"], self.functions, strict=True):
+            function(
+                tuple(call["grid"]),
+                tuple(call["block"]),
+                self._arguments(call, buffers),
+                shared_mem=call["shared"],
+            )
+
+    def _checked(self, buffers: dict[str, Buffer], wanted: dict[str, str]) -> dict[str, Any]:
+        cupy = self.cupy
+        roles = {name: facts["role"] for name, facts in self.plan["buffers"].items()}
+        before = {n: _digest(cupy, b) for n, b in buffers.items() if roles[n] == "input"}
+        for name, buffer in buffers.items():
+            if roles[name] != "input":
+                buffer.poison()
+        self._call(buffers)
+        cupy.cuda.Device().synchronize()
+        answer = self._collect(buffers, wanted)
+        answer["inputs_intact"] = all(before[n] == _digest(cupy, buffers[n]) for n in before)
+        return answer
+
+    def _collect(self, buffers: dict[str, Buffer], wanted: dict[str, str]) -> dict[str, Any]:
+        for name, path in wanted.items():
+            data = self.cupy.asnumpy(buffers[name].body).tobytes()[: buffers[name].size]
+            np.save(path, np.frombuffer(data, np.float32))
+        return {"guards": {n: b.guards_hold(self.cupy) for n, b in buffers.items()}}
+
+    def _span(self, work: Any) -> float:
+        cuda = self.cupy.cuda
+        self.flush.fill(1)
+        begin, end = cuda.Event(), cuda.Event()
+        begin.record()
+        work()
+        end.record()
+        cuda.Device().synchronize()
+        return float(cuda.get_elapsed_time(begin, end))
+
+    def _launch_overhead(self) -> float:
+        empty = self.cupy.RawModule(code='extern "C" __global__ void k(){}').get_function("k")
+        return float(np.median([self._span(lambda: empty((1,), (1,), ())) for _ in range(50)]))
+
+    def _reset_persisting(self) -> None:
+        """Undo any persisting-L2 carve-out."""
+        import ctypes
+
+        for name in ("libcudart.so", "libcudart.so.13", "libcudart.so.12"):
+            try:
+                ctypes.CDLL(name).cudaCtxResetPersistingL2Cache()
+                return
+            except (OSError, AttributeError):
+                continue
+
+    def _baselines(self, request: dict[str, Any]) -> dict[str, Any]:
+        wanted = request.get("baselines", [])
+        if not wanted:
+            return {}
+        import torch
+
+        module = types.ModuleType("kshell_reference")
+        sys.modules[module.__name__] = module
+        exec(compile(request["reference"], "<reference>", "exec"), module.__dict__)
+        module.__dict__.update(request["axes"])
+        model = module.Model(*module.get_init_inputs()).cuda().eval()
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        forms = {"eager": model}
+        if "compile" in wanted:
+            forms["compile"] = torch.compile(
+                model, mode=request.get("compile_mode", "max-autotune-no-cudagraphs")
+            )
+        views: dict[int, list[Any]] = {}
+        for buffers in self.sets:
+            views[id(buffers)] = [
+                torch.as_tensor(buffers[name].body, device="cuda")
+                .view(torch.float32)[: _count(shape)]
+                .view(shape)
+                for name, shape in request["shapes"].items()
+            ]
+        stream = torch.cuda.ExternalStream(self.cupy.cuda.get_current_stream().ptr)
+        results = {}
+
+        def caller(form: Any) -> Any:
+            def call(buffers: dict[str, Buffer]) -> None:
+                with torch.no_grad(), torch.cuda.stream(stream):
+                    form(*views[id(buffers)])
+
+            return call
+
+        for name in wanted:
+            results[name] = caller(forms[name])
+            for buffers in self.sets[:1]:
+                for _ in range(3):  # compile outside the timed region
+                    results[name](buffers)
+        self.cupy.cuda.Device().synchronize()
+        return results
+
+
+def _count(shape: list[int]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def _digest(cupy: Any, buffer: Buffer) -> int:
+    words = buffer.all.astype(cupy.uint64)
+    weights = cupy.arange(1, len(words) + 1, dtype=cupy.uint64)
+    return int(cupy.sum(words * weights).get())
+
+
+def _first_errors(log: str) -> str:
+    lines = [line for line in log.splitlines() if "error" in line]
+    return "\n".join(lines[:5]) or log[-500:]
+
+
+def _answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:
+    verbs = {v.__name__: v for v in (worker.hello, worker.ceilings, worker.load, worker.run, worker.time)}
+    started = time.perf_counter()
+    try:
+        answer = {"ok": True, **verbs[request["op"]](request)}
+    except Refused as refused:
+        answer = {"ok": False, "fatal": False, "reason": str(refused)}
+    except Exception as error:
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        answer = {"ok": False, "fatal": True, "reason": f"{type(error).__name__}: {text}"}
+    answer["seconds"] = time.perf_counter() - started
+    return answer
+
+
+def main() -> int:
+    """Serve requests until the input ends. Exit status 3 when there is no usable GPU or cupy."""
+    replies = Path("/dev/fd/1").open("w", buffering=1)  # noqa: SIM115
+    sys.stdout = sys.stderr  # libraries print; the answers alone go to the pipe
+    try:
+        worker = Worker()
+    except Exception as error:
+        text = str(error).splitlines()[0] if str(error) else type(error).__name__
+        replies.write(json.dumps({"ok": False, "fatal": True, "reason": f"no usable GPU: {text}"}) + "\n")
+        return 3
+    replies.write(json.dumps({"ok": True, **worker.hello({})}) + "\n")
+    for line in sys.stdin:
+        answer = _answer(worker, json.loads(line))
+        replies.write(json.dumps(answer) + "\n")
+        if answer.get("fatal"):
+            return 4
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Candidates as CUDA programs: device text for NVRTC, and the self-contained host program for nvcc."""
