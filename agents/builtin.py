@@ -2,7 +2,7 @@
 
 Round 1 proposes the most conservative kernel and a spread of families. Later rounds first correct
 what failed (a compile error drops the offending choice, a wrong result retreats to the conservative
-schedule), then optimise: neighbours of the best, crossover of good ones, exploration.
+schedule), then optimise: neighbours of the best, crossover of good ones, rewrites of their ASTs, exploration.
 """
 
 import random
@@ -17,12 +17,14 @@ from scaffolds.families.space import (
     random_schedule,
     transplant,
 )
+from semantics.span import Refusal
 from semantics.spec import Spec
 from semantics.task import Task, Workload
 
 from .bandit import Arm, Bandit, arms_of
 from .fingerprint import fingerprint
 from .protocols import GenerationContext, Proposal, Scored
+from .rewrite import variants
 from .steering import read_notes
 
 SpecOf = Callable[[Task, Workload], Spec]
@@ -109,19 +111,21 @@ class _Round:
             for arm, score in _beliefs(insight):
                 self.informed.observe([arm], score, _INSIGHT_WEIGHT)
 
-    def _elite(self) -> list[Scored]:
-        """The candidates to build on, best first: pinned ones, then correct ones of our families."""
+    def _correct(self) -> list[Scored]:
+        """The candidates to build on, best first: pinned ones, then the faster ones."""
         usable = [
             s
             for s in self.context.history
-            if s.candidate.id not in self.context.banned
-            and s.reward.value > 0
-            and family_named(self.families, s.candidate.family) is not None
+            if s.candidate.id not in self.context.banned and s.reward.value > 0
         ]
-        usable.sort(
-            key=lambda s: (s.candidate.id not in self.context.pinned, -s.reward.value, s.candidate.id)
-        )
-        return usable[:_ELITE]
+        pinned = self.context.pinned
+        usable.sort(key=lambda s: (s.candidate.id not in pinned, -s.reward.value, s.candidate.id))
+        return usable
+
+    def _elite(self) -> list[Scored]:
+        """The best of them that come from our families."""
+        ours = (s for s in self._correct() if family_named(self.families, s.candidate.family))
+        return list(ours)[:_ELITE]
 
     # ------------------------------------------------------------ making proposals
 
@@ -156,6 +160,18 @@ class _Round:
             source = family.source(task, workload, schedule)
         except NoSchedule:
             return False
+        return self._hand_in(source, family.name, schedule, strategy, parent, insights)
+
+    def _hand_in(
+        self,
+        source: str,
+        family: str,
+        schedule: Schedule,
+        strategy: str,
+        parent: Scored | None = None,
+        insights: tuple[int, ...] = (),
+    ) -> bool:
+        """Adds a proposal of any source, unless its program is known."""
         key = fingerprint(source)
         if key in self.seen:
             return False
@@ -166,7 +182,7 @@ class _Round:
                 source=source,
                 proposer=BuiltinGenerator.name,
                 parent=parent.candidate.id if parent else None,
-                family=family.name,
+                family=family,
                 schedule=dict(schedule),
                 strategy=strategy + (unknown if not self.made else ""),
                 insights=insights,
@@ -217,7 +233,7 @@ class _Round:
         family = family_named(self.families, failed.candidate.family)
         if family is None:
             return
-        schedule = failed.candidate.schedule
+        schedule = _own(family, failed.candidate.schedule)
         parent = next((s for s in self.context.history if s.candidate.id == failed.candidate.parent), None)
         plain = self._plain(family)
         good = parent.candidate.schedule if parent and parent.reward.value >= 0 else plain
@@ -257,14 +273,35 @@ class _Round:
         elite = self._elite()
         withheld = self.rng.random() < dropout(stalled_rounds(self.context.history))
         bandit = self.blind if withheld else self.informed
-        if not elite or self.rng.random() < 0.2:
+        draw = self.rng.random()
+        if draw < 0.15 and self._correct():
+            self._rewrite()
+        elif not elite or draw < 0.35:
             self._explore(bandit)
         elif withheld:
             self._shake(elite)
-        elif len(elite) > 1 and self.rng.random() < 0.2:
+        elif len(elite) > 1 and draw < 0.5:
             self._cross(elite)
         else:
             self._mutate(elite, bandit)
+
+    def _rewrite(self) -> None:
+        """A good candidate, ours or not, with its AST rewritten."""
+        correct = self._correct()[:_ELITE]
+        parent = correct[0] if self.rng.random() < 0.6 else self.rng.choice(correct)
+        try:
+            options = variants(parent.candidate.source)
+        except Refusal:
+            return
+        options = [v for v in options if fingerprint(v.source) not in self.seen]
+        if not options:
+            return
+        choice = self.rng.choice(options)
+        before = parent.candidate.schedule.get("rewrite")
+        done = f"{before}; {choice.label}" if before else choice.label
+        schedule = {**parent.candidate.schedule, "rewrite": done}
+        told = f"rewrite {parent.candidate.id}: {choice.label}"
+        self._hand_in(choice.source, parent.candidate.family, schedule, told, parent)
 
     def _mutate(self, elite: list[Scored], bandit: Bandit) -> None:
         """A neighbour of a good schedule: one more step in the direction that last paid, or the change
@@ -273,7 +310,7 @@ class _Round:
         family = family_named(self.families, parent.candidate.family)
         if family is None:
             return
-        schedule = parent.candidate.schedule
+        schedule = _own(family, parent.candidate.schedule)
         options = neighbours(family, self.context.task, self.context.workload, schedule)
         options = [o for o in options if self._new(family, o)]
         if not options:
@@ -293,7 +330,7 @@ class _Round:
             or parent.reward.value >= scored.reward.value
         ):
             return None
-        old, new = parent.candidate.schedule, scored.candidate.schedule
+        old, new = (_own(family, s.candidate.schedule) for s in (parent, scored))
         changed = [name for name in new if old.get(name) != new[name]]
         parameter = family.parameter(changed[0]) if len(changed) == 1 else None
         if parameter is None:
@@ -353,6 +390,11 @@ class _Round:
     def _new(self, family: Family, schedule: Schedule) -> bool:
         source = family.emit(self.context.task, self.context.workload, schedule)
         return fingerprint(source) not in self.seen
+
+
+def _own(family: Family, schedule: Schedule) -> Schedule:
+    """The part of a candidate's schedule that its family knows: without rewrites."""
+    return {name: value for name, value in schedule.items() if family.parameter(name) is not None}
 
 
 # ---------------------------------------------------------------- insights as beliefs

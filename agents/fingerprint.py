@@ -2,12 +2,25 @@
 
 import hashlib
 import re
+from functools import lru_cache
+
+from semantics.parser import parse
+from semantics.printer import print_module
+from semantics.span import Refusal
 
 
+@lru_cache(maxsize=8192)
 def fingerprint(source: str) -> str:
-    """Equal for sources that differ only in comments and white space. Hex digits."""
-    text = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
-    lines = [line.strip() for line in text.splitlines()]
-    directives = [" ".join(line.split()) for line in lines if line.startswith("#")]
-    code = " ".join(line for line in lines if not line.startswith("#"))
-    return hashlib.sha256("\n".join([*directives, *re.findall(r"\w+|[^\w\s]", code)]).encode()).hexdigest()
+    """Equal for sources with equal ASTs, which differ only in comments, layout, redundant braces and
+    parentheses, and macros. A source outside the language counts by its text. Hex digits."""
+    try:
+        text = print_module(parse(source))
+    except Refusal:
+        text = _plain(source)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(source: str) -> str:
+    """The text without comments, one token a line."""
+    bare = re.sub(r"/\*.*?\*/|//[^\n]*", " ", source, flags=re.DOTALL)
+    return "\n".join(re.findall(r"\w+|[^\w\s]", bare))
