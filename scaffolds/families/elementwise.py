@@ -121,12 +121,21 @@ def _float4(task: Task, op: Pointwise, schedule: Schedule) -> tuple[str, str]:
     ]
     body = "\n".join([*loads, "float4 r;", *parts, f"*reinterpret_cast<float4*>({output} + i) = r;"])
     tail = _store(task, op, "j")
-    kernel = (
-        "int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;\n"
+    guarded = (
         f"if (i + 3 < @n) {{\n{block(body)}\n"
         f"}} else {{\n    for (int j = i; j < @n; ++j) {{\n{block(tail, 2)}\n    }}\n}}"
     )
-    return kernel, _grid(integer(schedule["block"]), "threads * 4")
+    each = integer(schedule["vectors"])
+    if each == 1:
+        kernel = f"int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;\n{guarded}"
+        return kernel, _grid(integer(schedule["block"]), "threads * 4")
+    kernel = (
+        f"int first = blockIdx.x * (blockDim.x * {each}) + threadIdx.x;\n"
+        "#pragma unroll\n"
+        f"for (int k = 0; k < {each}; ++k) {{\n"
+        f"    int i = (first + k * blockDim.x) * 4;\n{block(guarded)}\n}}"
+    )
+    return kernel, _grid(integer(schedule["block"]), f"threads * {4 * each}")
 
 
 def _two_d(task: Task, op: Pointwise, schedule: Schedule) -> tuple[str, str]:
@@ -193,9 +202,9 @@ def elementwise_families(op: Pointwise) -> tuple[Family, ...]:
         Family(
             "elementwise-float4",
             "four adjacent elements a thread through float4, scalar tail",
-            (BLOCK,),
+            (BLOCK, Parameter("vectors", (1, 2, 4), 1, "float4 of a thread, one block apart")),
             _emit(op, _float4),
-            _wasteful(lambda s: integer(s["block"]) * 4),
+            _wasteful(lambda s: integer(s["block"]) * integer(s["vectors"]) * 4),
         ),
         Family(
             "elementwise-contiguous",

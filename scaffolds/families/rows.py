@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from semantics.task import Task, Workload
 
 from .collective import Reduction, accumulated, maximum, serial, shared, total, tree, warp_all, warps
-from .space import Family, Parameter, Schedule
+from .space import Family, Parameter, Reject, Schedule, accept
+from .split import split_family
 from .text import block, integer, names, parameters, unit
 
 
@@ -154,24 +155,36 @@ _THREADS = Parameter("block", (1, 32, 64, 128, 256), 64, "rows of a block, one t
 _WAYS = Parameter("accumulators", (1, 2, 4, 8, 16), 1, "independent partial results of a thread")
 
 
-def row_families(prefix: str, choose: _Choose, variants: tuple[Parameter, ...] = ()) -> tuple[Family, ...]:
-    """The families of a row operation; `variants` are further parameters that `choose` reads."""
+def row_families(
+    prefix: str, choose: _Choose, variants: tuple[Parameter, ...] = (), reject: Reject = accept
+) -> tuple[Family, ...]:
+    """The families of a row operation, plainest first; `variants` are further parameters that `choose`
+    reads, `reject` rules out combinations of them."""
     warp_block = Parameter("block", (32, 64, 128, 256, 512), 128, "threads of a block, one warp a row")
     return (
-        Family(f"{prefix}-thread", "one thread a row", (_THREADS, _WAYS, *variants), _emit(choose, _thread)),
+        Family(
+            f"{prefix}-thread",
+            "one thread a row",
+            (_THREADS, _WAYS, *variants),
+            _emit(choose, _thread),
+            reject,
+        ),
         Family(
             f"{prefix}-block-tree",
             "one block a row, shared tree",
             (_BLOCK, _ACCESS, *variants),
             _emit(choose, _block_tree),
+            reject,
         ),
         Family(
             f"{prefix}-block-warps",
             "one block a row, shuffles in a warp, then shared",
             (_BLOCK, _ACCESS, *variants),
             _emit(choose, _block_warps),
+            reject,
         ),
-        Family(f"{prefix}-warp", "one warp a row", (warp_block, *variants), _emit(choose, _warp)),
+        Family(f"{prefix}-warp", "one warp a row", (warp_block, *variants), _emit(choose, _warp), reject),
+        split_family(prefix, choose, variants, reject),
     )
 
 
@@ -186,6 +199,7 @@ def _axes(task: Task) -> tuple[str, str]:
 def _softmax(task: Task, schedule: Schedule) -> RowOp:
     rows, width = _axes(task)
     x = f"{task.inputs[0].name}[row * {width} + @j]"
+    power = f"expf({x} - top)"
     if schedule["passes"] == "online":
         online = Reduction(
             {"top": "-INFINITY", "sum": "0.0f"},
@@ -201,11 +215,20 @@ def _softmax(task: Task, schedule: Schedule) -> RowOp:
         )
         passes: tuple[Pass, ...] = (Pass((online,)),)
     else:
-        passes = (Pass((maximum("top", x),)), Pass((total("sum", f"expf({x} - top)"),)))
+        weigh = total("sum", power)
+        if schedule["exponentials"] == "keep":
+            held = f"{task.outputs[0].name}[row * {width} + @j]"
+            weigh = Reduction(
+                {"sum": "0.0f"},
+                f"float e = {power};\n{held} = e;\n{{sum}} += e;",
+                "{sum} += {sum_other};",
+            )
+            power = held
+        passes = (Pass((maximum("top", x),)), Pass((weigh,)))
     if schedule["divide"] == "each":
-        return RowOp(rows, width, passes, element=f"expf({x} - top) / sum")
+        return RowOp(rows, width, passes, element=f"{power} / sum")
     scaled = Pass(passes[-1].folds, "float scale = 1.0f / sum;")
-    return RowOp(rows, width, (*passes[:-1], scaled), element=f"expf({x} - top) * scale")
+    return RowOp(rows, width, (*passes[:-1], scaled), element=f"{power} * scale")
 
 
 def _layernorm(task: Task, schedule: Schedule) -> RowOp:
@@ -261,7 +284,15 @@ def softmax_families() -> tuple[Family, ...]:
     """Softmax over the last of two axes, shifted by the maximum."""
     passes = Parameter("passes", ("three", "online"), "three", "maximum first, or both in one pass")
     divide = Parameter("divide", ("each", "reciprocal"), "each", "divide, or multiply by 1/sum")
-    return row_families("softmax", _softmax, (passes, divide))
+    keep = Parameter(
+        "exponentials", ("recompute", "keep"), "recompute", "computed twice, or kept in the output"
+    )
+
+    def reject(_task: Task, _workload: Workload, schedule: Schedule) -> str | None:
+        both = schedule["passes"] == "online" and schedule["exponentials"] == "keep"
+        return "one online pass has no exponentials to keep" if both else None
+
+    return row_families("softmax", _softmax, (passes, divide, keep), reject)
 
 
 def layernorm_families() -> tuple[Family, ...]:

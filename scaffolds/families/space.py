@@ -41,7 +41,8 @@ class Parameter:
             raise ValueError(f"parameter {self.name}: default {self.default!r} is not a choice")
 
 
-def _accept(_task: Task, _workload: Workload, _schedule: Schedule) -> str | None:
+def accept(_task: Task, _workload: Workload, _schedule: Schedule) -> str | None:
+    """Every schedule fits."""
     return None
 
 
@@ -55,7 +56,7 @@ class Family:
     summary: str
     parameters: tuple[Parameter, ...]
     emit: Emit
-    reject: Reject = _accept
+    reject: Reject = accept
 
     def parameter(self, name: str) -> Parameter | None:
         """The parameter of that name, if the family has it."""
