@@ -50,6 +50,11 @@ CREATE TABLE certificates (
   candidate TEXT NOT NULL, source_hash TEXT NOT NULL, export TEXT NOT NULL, body TEXT NOT NULL,
   PRIMARY KEY (session, candidate)
 );
+CREATE TABLE requests (
+  id INTEGER PRIMARY KEY,
+  session TEXT NOT NULL REFERENCES sessions(name) ON DELETE CASCADE,
+  action TEXT NOT NULL, target TEXT NOT NULL
+);
 """
 
 

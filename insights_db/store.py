@@ -135,6 +135,26 @@ class Store:
         row = self._connection.one("SELECT max(seq) FROM events WHERE session = ?", (session,))
         return int(row[0]) if row and row[0] is not None else 0
 
+    # --- requests to a session that runs in another process ---
+
+    def ask(self, session: str, action: str, target: str = "") -> None:
+        """Leave a request for the process that runs a session."""
+        with self._connection.transaction() as raw:
+            raw.execute(
+                "INSERT INTO requests (session, action, target) VALUES (?, ?, ?)", (session, action, target)
+            )
+
+    def asked(self, session: str) -> list[tuple[str, str]]:
+        """Take the requests (action, target) left for a session, oldest first; each is taken once."""
+        if self._connection.one("SELECT 1 FROM requests WHERE session = ?", (session,)) is None:
+            return []
+        with self._connection.transaction() as raw:
+            rows = raw.execute(
+                "SELECT action, target FROM requests WHERE session = ? ORDER BY id", (session,)
+            ).fetchall()
+            raw.execute("DELETE FROM requests WHERE session = ?", (session,))
+        return [(row[0], row[1]) for row in rows]
+
     # --- candidates ---
 
     def candidates(self, session: str) -> list[Candidate]:

@@ -150,7 +150,8 @@ def _loader(launch: tuple[Parameter, ...], task: Task, workload: Workload) -> st
     result = ", ".join(t.name for t in task.outputs)
     return f'''"""Load the kernel into PyTorch: `from load import {_identifier(task.name)}`.
 
-Needs torch with CUDA and nvcc. Certified for {_sizes(workload)}; inputs are contiguous float32 tensors on the GPU."""
+Needs torch with CUDA and nvcc. Certified for {_sizes(workload)}.
+Inputs are contiguous float32 tensors on the GPU."""
 
 from pathlib import Path
 

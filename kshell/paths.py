@@ -33,6 +33,16 @@ def exports() -> Path:
     return _made(home() / "exports")
 
 
+def locks() -> Path:
+    """One lock file a session."""
+    return _made(home() / "locks")
+
+
+def logs() -> Path:
+    """What sessions in the background print."""
+    return _made(home() / "logs")
+
+
 def config_file() -> Path:
     """`$KSHELL_CONFIG`, or `kshell/config.toml` under `$XDG_CONFIG_HOME` or `~/.config`. May not exist."""
     given = os.environ.get("KSHELL_CONFIG")

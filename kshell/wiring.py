@@ -8,7 +8,7 @@ from kshell.errors import UserError, nearest
 
 if TYPE_CHECKING:
     from agents.protocols import Generator, Verifier
-    from insights_db.store import Store
+    from insights_db.store import SessionRecord, Store
     from kshell.engine.control import Control
     from kshell.engine.desk import Parts
     from kshell.engine.session import Session
@@ -20,16 +20,27 @@ if TYPE_CHECKING:
 
 def open_app() -> int:
     """The terminal app without a session. Returns an exit code."""
-    from kshell.tui.app import KshellApp
+    from kshell.home import HomeDesk
+    from kshell.tui.app import run
 
-    return KshellApp().run() or 0
+    with store() as database:
+        return run(home=HomeDesk(database))
 
 
-def replay_app(name: str, events: "Sequence[Event]", speed: float) -> int:
+def replay_app(events: "Sequence[Event]", speed: float) -> int:
     """The terminal app on a recorded session. Returns an exit code."""
-    from kshell.tui.app import KshellApp
+    from kshell.home import HomeDesk
+    from kshell.tui.app import run
+    from kshell.tui.replay import Replay
 
-    return KshellApp(replay=events, speed=speed, title=name).run() or 0
+    recorded = Replay(events, speed)
+    with store() as database:
+        return run(recorded, recorded, home=HomeDesk(database))
+
+
+def devices() -> list[str]:
+    """The devices of this build, the default first."""
+    return ["cpu"]
 
 
 def store() -> "Store":
@@ -141,3 +152,11 @@ def session(
         exports=paths.exports() / name,
         control=control,
     )
+
+
+def resumed(database: "Store", record: "SessionRecord", settings: "Settings") -> "Session":
+    """A past session that will go on from its log, with these settings."""
+    from semantics.task import Task, Workload
+
+    chosen = Task.model_validate_json(record.task_body)
+    return session(database, record.name, chosen, Workload(axes=record.axes, seed=settings.seed), settings)

@@ -2,7 +2,7 @@
 
 from insights_db.store import SessionRecord, Store
 from kshell import events as ev
-from kshell.engine.settings import Settings
+from kshell.engine.settings import Settings, checked_name
 from kshell.errors import UserError, nearest
 
 
@@ -44,3 +44,26 @@ def settings_of(record: SessionRecord) -> Settings:
 def events_of(store: Store, name: str) -> list[ev.Event]:
     """All events of a session."""
     return [ev.parse(line) for line in store.events(name)]
+
+
+def session_names(store: Store, tasks: list[str], wanted: str | None) -> list[str]:
+    """A free name for each task: `wanted` (with the task's name when there are several tasks), or the
+    task's name with the first free number. Raises UserError for a name that is taken or cannot be."""
+    taken = {session.name for session in store.sessions()}
+    if wanted is not None:
+        names = [checked_name(wanted if len(tasks) == 1 else f"{wanted}-{task}") for task in tasks]
+        for name in names:
+            if name in taken:
+                raise UserError(
+                    f"there is a session {name} already; `kshell resume {name}` goes on with it, "
+                    "or choose another name with --session"
+                )
+        return names
+    found: list[str] = []
+    for task in tasks:
+        number = 1
+        while (name := f"{task}-{number}") in taken:
+            number += 1
+        taken.add(name)
+        found.append(name)
+    return found

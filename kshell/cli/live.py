@@ -2,58 +2,76 @@
 
 import argparse
 import asyncio
+import contextlib
 import signal
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
+from contextlib import aclosing
+from copy import deepcopy
 
 from insights_db.errors import StoreError
 from insights_db.store import Store
-from kshell import paths
+from kshell import events as ev
+from kshell import paths, remote, summary, wiring
 from kshell.engine.lock import held
 from kshell.engine.session import Session
 from kshell.engine.state import SessionState
 from kshell.errors import UserError
 from kshell.text import TextView
 
+Make = Callable[[Store, str], Session]
 
-def follow(names: Iterable[str], make: Callable[[Store, str], Session], args: argparse.Namespace) -> int:
-    """Run sessions one after the other. 0: every session promoted a kernel or at least one did;
-    1: nothing was promoted; 130: interrupted."""
-    from kshell import wiring
 
-    promoted = 0
+def follow(names: Sequence[str], make: Make, args: argparse.Namespace) -> int:
+    """Run sessions one after the other. 0: a kernel was promoted, or with proofs switched off one is
+    correct; 1: none; 130: interrupted."""
+    good = 0
     with wiring.store() as store:
         for name in names:
-            with ExitStack() as stack:
-                stack.enter_context(held(paths.home() / "locks", name))
-                session = make(store, name)
-                show(session, args)
-            if session.state.finished is None or session.state.finished.interrupted:
-                print(f"kshell: session {name} was stopped; `kshell resume {name}` goes on", file=sys.stderr)
+            session = make(store, name)
+            show(session, store, args)
+            finished = session.state.finished
+            if finished is None or finished.interrupted:
+                print(
+                    f"kshell: session {name} is not finished; `kshell resume {name}` goes on", file=sys.stderr
+                )
                 return 130
-            promoted += len(session.state.promoted)
-    return 0 if promoted else 1
+            good += _good(session)
+    return 0 if good else 1
 
 
-def show(session: Session, args: argparse.Namespace) -> None:
-    """Run one session to its end in the view the options ask for."""
-    terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if terminal and not args.headless and not args.json:
-        in_app(session)
+def _good(session: Session) -> bool:
+    if session.settings.prove == "never":
+        return session.state.best is not None
+    return bool(session.state.promoted)
+
+
+def show(session: Session, store: Store, args: argparse.Namespace) -> None:
+    """Run one session to its end in the view that the options ask for."""
+    if interactive(args):
+        in_app(session, store)
         return
     try:
-        asyncio.run(_lines(session, as_json=args.json))
+        with held(paths.locks(), session.name, 60.0 if getattr(args, "wait", False) else 0.0):
+            asyncio.run(_lines(session, store, as_json=args.json))
     except (UserError, StoreError) as error:
-        raise UserError(f"{error}; then `kshell resume {session.name}` goes on") from error
+        if not session.state.seq:
+            raise
+        raise UserError(f"{error}; when that is mended, `kshell resume {session.name}` goes on") from error
 
 
-def in_app(session: Session) -> None:
-    """Run a session in the terminal app; when it is over, say how it ended on the screen below."""
-    from kshell import summary
-    from kshell.tui.app import KshellApp
+def interactive(args: argparse.Namespace) -> bool:
+    """Whether the terminal app is wanted and possible."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and not args.headless and not args.json
 
-    KshellApp(session=session).run()
+
+def in_app(session: Session, store: Store) -> None:
+    """Run a session in the terminal app; when it is over, say on the screen below how it ended."""
+    from kshell.home import HomeDesk, opened
+    from kshell.tui.app import run
+
+    shown = opened(session)
+    run(shown.stream, shown.control, detach=shown.detach, home=HomeDesk(store))
     finished = session.state.finished
     if finished is not None:
         print(f"session {session.name}: {finished.outcome}")
@@ -61,38 +79,60 @@ def in_app(session: Session) -> None:
             print(f"  {line}")
 
 
-async def _lines(session: Session, *, as_json: bool) -> None:
+async def _lines(session: Session, store: Store, *, as_json: bool) -> None:
     """Text or JSON lines on stdout. The first Ctrl-C (or TERM, HUP) stops cleanly, a second at once."""
-    loop = asyncio.get_running_loop()
 
     def stop() -> None:
-        for number in _SIGNALS:
-            loop.remove_signal_handler(number)
         print("kshell: stopping; press Ctrl-C again to leave at once", file=sys.stderr)
         session.control.act("stop")
 
-    for number in _SIGNALS:
-        loop.add_signal_handler(number, stop)
-    view = TextView()
-    view.state = _copy(session)
-    ticking = None if as_json else asyncio.create_task(view.ticking())
-    try:
-        async for event in session.run():
+    async with aclosing(session.run()) as stream:
+        with _on_signals(stop), _beside(remote.take_requests(store, session.name, session.control)):
+            await print_lines(stream, as_json=as_json, state=session.state)
+
+
+async def print_lines(
+    stream: AsyncGenerator[ev.Event, None], *, as_json: bool, state: SessionState | None = None
+) -> None:
+    """Print a stream as it comes; `state` is what was known before it."""
+    view = TextView(state=deepcopy(state))
+    with _beside(view.ticking()) if not as_json else contextlib.nullcontext():
+        async for event in stream:
             if as_json:
                 print(event.model_dump_json(), flush=True)
             else:
                 view.show(event)
+
+
+@contextlib.contextmanager
+def _beside(work: Coroutine[None, None, None]) -> Iterator[None]:
+    """Run a coroutine beside the block and end it with the block."""
+    task = asyncio.create_task(work)
+    try:
+        yield
     finally:
-        if ticking is not None:
-            ticking.cancel()
+        task.cancel()
+
+
+@contextlib.contextmanager
+def _on_signals(act: Callable[[], None]) -> Iterator[None]:
+    """Call `act` at the first signal that asks to stop; then signals act as usual again."""
+    loop = asyncio.get_running_loop()
+
+    def once() -> None:
+        restore()
+        act()
+
+    def restore() -> None:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)
 
-
-def _copy(session: Session) -> SessionState:
-    from copy import deepcopy
-
-    return deepcopy(session.state)
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, once)
+    try:
+        yield
+    finally:
+        restore()
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

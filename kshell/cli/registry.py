@@ -45,6 +45,7 @@ class Verb:
 _ALL = (
     Verb("run", "evolve kernels for a task until one is fast and proven", "Sessions"),
     Verb("resume", "go on with a session that was stopped or killed", "Sessions"),
+    Verb("attach", "watch and steer a session that runs in the background", "Sessions"),
     Verb("replay", "show a past session again, at any speed", "Sessions"),
     Verb("sessions", "list the sessions, or delete one", "Sessions"),
     Verb("export", "write a promoted kernel and its certificate to a folder", "Sessions"),

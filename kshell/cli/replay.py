@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     from kshell.cli.known import events_of, newest, session_record
 
     if args.session and args.session.endswith(".jsonl"):
-        name, events = args.session, _read(args.session)
+        events = _read(args.session)
     else:
         with wiring.store() as store:
             name = (session_record(store, args.session) if args.session else newest(store)).name
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.headless or args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return _text(events, args)
-    return wiring.replay_app(name, events, args.speed if args.speed is not None else 1.0)
+    return wiring.replay_app(events, args.speed if args.speed is not None else 1.0)
 
 
 def _read(path: str) -> "list[ev.Event]":

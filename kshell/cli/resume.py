@@ -12,6 +12,9 @@ rounds go on. Without a name: the newest session that was not finished."""
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("session", nargs="?", metavar="SESSION", help="a name from `kshell sessions`")
+    parser.add_argument(
+        "--wait", action="store_true", help="wait up to a minute for another process to let go"
+    )
     options.budget(parser)
     options.view(parser)
 
@@ -21,20 +24,16 @@ def run(args: argparse.Namespace) -> int:
     from kshell import wiring
     from kshell.cli.known import session_record, settings_of, unfinished
     from kshell.cli.live import follow
-    from kshell.engine.control import Control
     from kshell.engine.session import Session
     from kshell.engine.settings import Settings
-    from semantics.task import Task, Workload
 
     with wiring.store() as store:
         record = session_record(store, args.session) if args.session else unfinished(store)
-    task = Task.model_validate_json(record.task_body)
     stored = settings_of(record)
     settings = options.validated({**stored.model_dump(), **options.given(args, options.CAPS)})
     assert isinstance(settings, Settings)
-    sizes = Workload(axes=record.axes, seed=settings.seed)
 
     def make(store: Store, name: str) -> Session:
-        return wiring.session(store, name, task, sizes, settings, Control())
+        return wiring.resumed(store, record, settings)
 
     return follow([record.name], make, args)

@@ -1,13 +1,8 @@
 """`kshell run TASK ...`: evolve, prove, promote, export."""
 
 import argparse
-from typing import TYPE_CHECKING
 
 from kshell.cli import options
-from kshell.errors import UserError
-
-if TYPE_CHECKING:
-    from insights_db.store import Store
 
 HELP = """Evolve kernels for a task until one is fast and proven.
 
@@ -45,6 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from insights_db.store import Store
     from kshell import config, wiring
+    from kshell.cli.known import session_names
     from kshell.cli.live import follow
     from kshell.engine.control import Control
     from kshell.engine.session import Session
@@ -64,28 +60,3 @@ def run(args: argparse.Namespace) -> int:
         return wiring.session(store, name, tasks[key], sizes[key], settings, Control())
 
     return follow(plan, make, args)
-
-
-def session_names(store: "Store", tasks: list[str], wanted: str | None) -> list[str]:
-    """A free name for each task: `wanted` (with the task's name when there are several tasks), or the
-    task's name with the first free number. Raises UserError for a name that is taken or cannot be."""
-    from kshell.engine.settings import checked_name
-
-    taken = {session.name for session in store.sessions()}
-    if wanted is not None:
-        names = [checked_name(wanted if len(tasks) == 1 else f"{wanted}-{task}") for task in tasks]
-        for name in names:
-            if name in taken:
-                raise UserError(
-                    f"there is a session {name} already; `kshell resume {name}` goes on with it, "
-                    "or choose another name with --session"
-                )
-        return names
-    found: list[str] = []
-    for task in tasks:
-        number = 1
-        while (name := f"{task}-{number}") in taken:
-            number += 1
-        taken.add(name)
-        found.append(name)
-    return found

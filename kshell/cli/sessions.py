@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     with wiring.store() as store:
         if args.delete:
             record = session_record(store, args.delete)
-            with held(paths.home() / "locks", record.name):
+            with held(paths.locks(), record.name):
                 store.delete_session(record.name)
             print(json.dumps({"deleted": record.name}) if args.json else f"deleted {record.name}")
             return 0

@@ -50,6 +50,7 @@ class Session:
         clock = WorkClock(log.state.elapsed, now)
         log.elapsed = clock.seconds
         self.name = name
+        self.settings = settings
         self.control = control or Control()
         self._queue: asyncio.Queue[ev.Event | None] = asyncio.Queue()
         self._work: asyncio.Task[None] | None = None
@@ -70,6 +71,10 @@ class Session:
     def state(self) -> SessionState:
         """The fold of the events so far."""
         return self._desk.state
+
+    def past(self) -> list[ev.Event]:
+        """What was stored before this process took the session up; call it before `run`."""
+        return [ev.parse(line) for line in self._desk.store.events(self.name)]
 
     async def run(self) -> AsyncGenerator[ev.Event, None]:
         """The session's events as they happen; each is stored before it is yielded.

@@ -1,0 +1,87 @@
+"""What the terminal app's start screen lists and opens."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
+from functools import partial
+
+from insights_db.store import SessionRecord, Store
+from kshell import events as ev
+from kshell import paths, remote, tasks, wiring
+from kshell.cli.known import events_of, session_names, session_record, settings_of
+from kshell.engine.lock import held, running
+from kshell.engine.session import Session
+from kshell.engine.settings import Settings
+from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
+from kshell.tui.replay import Replay
+
+
+class HomeDesk:
+    """Tasks, sessions, and ways to open one."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def tasks(self) -> Sequence[TaskChoice]:
+        """The built-in tasks."""
+        known = [tasks.get(name) for name in tasks.names()]
+        return [TaskChoice(t.name, t.title, " ".join(f"{k}={v}" for k, v in t.axes.items())) for t in known]
+
+    def devices(self) -> Sequence[str]:
+        """The devices of this build."""
+        return wiring.devices()
+
+    def sessions(self) -> Sequence[SessionChoice]:
+        """All sessions, newest first; one whose process is gone is `stopped`."""
+        return [self._choice(record) for record in self._store.sessions()]
+
+    def start(self, plan: Plan) -> Opened:
+        """Start a session of the plan under the next free name."""
+        task = wiring.task(plan.task)
+        settings = Settings.model_validate(
+            {
+                "rounds": plan.rounds,
+                "group": plan.group,
+                "seed": plan.seed,
+                "device": plan.device,
+                "generator": plan.generator,
+            }
+        )
+        [name] = session_names(self._store, [task.name], None)
+        return opened(wiring.session(self._store, name, task, wiring.workload(task, (), plan.seed), settings))
+
+    def open(self, session: str, how: How) -> Opened:
+        """Replay, resume or attach to a session."""
+        record = session_record(self._store, session)
+        match how:
+            case "attach":
+                return Opened(remote.tail(self._store, session), remote.RemoteControl(self._store, session))
+            case "resume":
+                return opened(wiring.resumed(self._store, record, settings_of(record)))
+            case "replay":
+                recorded = Replay(events_of(self._store, session))
+                return Opened(recorded, recorded)
+
+    def _choice(self, record: SessionRecord) -> SessionChoice:
+        state = record.state
+        if state == "running" and not running(paths.locks(), record.name):
+            state = "stopped"
+        when = f"{record.created.astimezone():%Y-%m-%d %H:%M}"
+        return SessionChoice(
+            record.name, record.task, record.device, state, when, record.outcome, record.promoted
+        )
+
+
+def opened(session: Session) -> Opened:
+    """A session of this process, for the app: it can be left running."""
+    detach: Callable[[], str] = partial(remote.leave_running, session.name)
+    return Opened(stream(session), session.control, detach)
+
+
+async def stream(session: Session) -> AsyncGenerator[ev.Event, None]:
+    """The events of a session while its lock is held. What a resumed session did before comes first."""
+    with held(paths.locks(), session.name):
+        for event in session.past():
+            yield event
+        async with aclosing(session.run()) as events:
+            async for event in events:
+                yield event
