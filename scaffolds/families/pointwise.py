@@ -74,7 +74,7 @@ def _write(expr: SExpr, variables: tuple[str, ...], reads: list[str]) -> tuple[s
     """C text and its binding strength: 1 sum, 2 product, 3 prefix or atom."""
     match expr:
         case Const(value=value):
-            return literal(value), 3 if value >= 0 else 2
+            return literal(value), 3 if value >= 0 else 0
         case Read(input=name, at=at):
             if at != tuple(IxVar(v) for v in variables):
                 raise ValueError(f"{name} is not read at the output's own index")
