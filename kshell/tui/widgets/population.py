@@ -9,12 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.geometry import Size
 from textual.message import Message
-from textual.strip import Strip
-from textual.widget import Widget
 
 from kshell.tui.draw import population as draw
 from kshell.tui.model import Session
 from kshell.tui.palette import Palette
+from kshell.tui.widgets.bars import OneLine
 from kshell.tui.widgets.lines import Lines
 
 
@@ -32,21 +31,6 @@ class Opened(Message):
     def __init__(self, candidate: str) -> None:
         super().__init__()
         self.candidate = candidate
-
-
-class Header(Widget):
-    """The names of the columns."""
-
-    DEFAULT_CSS = "Header { height: 1; }"
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.line = Text("")
-
-    def render_line(self, y: int) -> Strip:
-        """The one line."""
-        strip = Strip(self.line.render(self.app.console), self.line.cell_len)
-        return strip.crop_extend(0, self.size.width, None).apply_style(self.rich_style)
 
 
 class Table(Lines):
@@ -86,9 +70,9 @@ class Table(Lines):
 
     def choose(self, candidate: str) -> None:
         """Put the cursor on a candidate."""
+        old, self.chosen = self.chosen, candidate
         if candidate not in self.at:
             return
-        old, self.chosen = self.chosen, candidate
         for key in {old, candidate} & self.at.keys():
             self.refresh_line(self.at[key])
         y = self.at[candidate]
@@ -132,7 +116,7 @@ class Population(Vertical):
 
     def __init__(self) -> None:
         super().__init__(id="population")
-        self.header = Header()
+        self.header = OneLine(id="columns")
         self.table = Table()
         self.by_reward = False
 
@@ -153,8 +137,7 @@ class Population(Vertical):
             table.items = draw.items(session, self.by_reward)
             table.at = {item.candidate: y for y, item in enumerate(table.items) if item.candidate}
             table.virtual_size = Size(table.room, len(table.items))
-            self.header.line = draw.header(table.room, palette, self.by_reward)
-            self.header.refresh()
+            self.header.show(draw.header(table.room, palette, self.by_reward))
             table.refresh()
             if table.chosen in table.at and not table.has_focus:
                 table.reveal(table.at[table.chosen])

@@ -1,0 +1,173 @@
+"""The app: a start screen when there is no session, a session screen when there is one."""
+
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App
+from textual.binding import Binding, BindingType
+from textual.command import Provider
+from textual.theme import BUILTIN_THEMES
+
+from kshell.errors import UserError, nearest
+from kshell.tui.palette import DARK, LIGHT, Palette
+
+if TYPE_CHECKING:
+    from kshell.events import Event
+    from kshell.tui.control import Control
+    from kshell.tui.home import Home, Opened
+
+THEMES = (DARK.name, LIGHT.name, "nord", "gruvbox", "solarized-light")
+
+
+def _provider() -> type[Provider]:
+    from kshell.tui.provider import KshellCommands
+
+    return KshellCommands
+
+
+class KshellApp(App[int]):
+    """`stream` and `control` are one session; without them the start screen of `home` is shown.
+    `detach` leaves the session running and returns what to tell the person; None: it cannot be left
+    running. `now` is a monotonic clock in seconds."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "kshell"
+    COMMANDS = {_provider}  # noqa: RUF012
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "leave", show=False)]
+
+    def __init__(
+        self,
+        stream: "AsyncIterator[Event] | None" = None,
+        control: "Control | None" = None,
+        *,
+        detach: Callable[[], str] | None = None,
+        home: "Home | None" = None,
+        now: Callable[[], float] = time.monotonic,
+        theme: str = DARK.name,
+    ) -> None:
+        super().__init__()
+        self._stream, self._control, self._leave_running, self.home = stream, control, detach, home
+        self.now = now
+        self.farewell = ""
+        for own in (DARK, LIGHT):
+            self.register_theme(own)
+        self.theme = theme if theme in self.available_themes else DARK.name
+        self.palette = Palette.of(self.current_theme, self.no_color)
+
+    def on_mount(self) -> None:
+        """Show the first screen."""
+        self.theme_changed_signal.subscribe(self, self._recolour)
+        if self._stream is not None and self._control is not None:
+            self.show_session(self._stream, self._control, self._leave_running)
+        else:
+            self.open_start()
+
+    def show_session(
+        self, stream: "AsyncIterator[Event]", control: "Control", detach: Callable[[], str] | None
+    ) -> None:
+        """Open a session on a screen of its own."""
+        from kshell.tui.screens.session import SessionScreen
+
+        self._leave_running = detach
+        self._replace(SessionScreen(stream, control))
+
+    def show(self, opened: "Opened") -> None:
+        """Open what the home screen chose."""
+        self.show_session(opened.stream, opened.control, opened.detach)
+
+    def open_start(self, task: str = "", sessions: bool = False) -> None:
+        """The start screen, with a task marked, or with the list of sessions in focus."""
+        if self.home is None:
+            raise UserError("no start screen here: leave, and run `kshell` alone")
+        from kshell.tui.screens.start import StartScreen
+
+        self._replace(StartScreen(self.home, task, sessions))
+
+    def _replace(self, screen: "object") -> None:
+        from textual.screen import Screen
+
+        assert isinstance(screen, Screen)
+        if len(self.screen_stack) > 1:
+            self.switch_screen(screen)
+        else:
+            self.push_screen(screen)
+
+    # --- leaving ---
+
+    @property
+    def can_detach(self) -> bool:
+        """Whether the session can run on without this terminal."""
+        return self._leave_running is not None
+
+    def detach(self) -> None:
+        """Leave the session running. Raises UserError when it cannot."""
+        if self._leave_running is None:
+            raise UserError("this session runs inside this terminal and cannot be left running; S stops it")
+        self.farewell = self._leave_running()
+        self.exit(0)
+
+    def leave(self) -> None:
+        """Leave; the code is 130 when a live session was left before its end."""
+        from kshell.tui.screens.session import SessionScreen
+
+        screen = next((s for s in self.screen_stack if isinstance(s, SessionScreen)), None)
+        if screen is not None and screen.running:
+            self.farewell = f"left before the end; go on with: kshell resume {screen.session.name}"
+            self.exit(130)
+            return
+        if screen is not None and screen.session.promoted:
+            row = screen.session.promoted[-1]
+            self.farewell = f"{screen.session.task}: kernel {row.label} is proven; exported to {row.export}"
+        self.exit(0)
+
+    def action_leave(self) -> None:
+        """Ctrl+Q on a screen that does not ask."""
+        self.leave()
+
+    # --- colours ---
+
+    def next_theme(self, name: str = "") -> str:
+        """Use the named theme, or the one after this; returns its name. Raises UserError."""
+        if name:
+            full = name if name in self.available_themes else f"kshell-{name}"
+            if full not in self.available_themes:
+                known = [*THEMES, *BUILTIN_THEMES]
+                raise UserError(f"no theme {name!r}{nearest(name, known)}; some are {', '.join(THEMES)}")
+            self.theme = full
+        else:
+            here = THEMES.index(self.theme) if self.theme in THEMES else -1
+            self.theme = THEMES[(here + 1) % len(THEMES)]
+        return self.theme
+
+    def _recolour(self, theme: object) -> None:
+        from kshell.tui.screens.session import SessionScreen
+
+        self.palette = Palette.of(self.current_theme, self.no_color)
+        for screen in self.screen_stack:
+            if isinstance(screen, SessionScreen) or hasattr(screen, "repaint"):
+                screen.repaint()
+
+
+def run(
+    stream: "AsyncIterator[Event] | None" = None,
+    control: "Control | None" = None,
+    *,
+    detach: Callable[[], str] | None = None,
+    home: "Home | None" = None,
+) -> int:
+    """Show a session, or the start screen, in this terminal until the person leaves.
+
+    Returns 0, or 130 when a live session was left before its end. Must not be called from a running
+    event loop: the app runs its own, and the stream is consumed there."""
+    from kshell.tui.capture import stderr_captured
+
+    app = KshellApp(stream, control, detach=detach, home=home)
+    with stderr_captured() as captured:
+        code = app.run()
+    captured.report()
+    if app.farewell:
+        import sys
+
+        print(app.farewell, file=sys.stderr)
+    return code if code is not None else 0

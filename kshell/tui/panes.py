@@ -1,0 +1,111 @@
+"""Painting the panes of a session screen: each is rebuilt only when what it shows changed."""
+
+from typing import TYPE_CHECKING
+
+from kshell.tui.draw.code import Mode, code_lines
+from kshell.tui.draw.profile import profile_lines
+from kshell.tui.draw.proof import proof_lines
+from kshell.tui.draw.side import insight_lines
+from kshell.tui.layout import PANES
+
+if TYPE_CHECKING:
+    from kshell.tui.screens.view import SessionView
+
+NUMBERS = {pane: k for k, pane in enumerate(PANES, 1)}
+
+
+class Painter:
+    """Remembers what each pane was built from. A pane whose key is the same is left alone."""
+
+    def __init__(self, screen: "SessionView") -> None:
+        self._screen = screen
+        self._keys: dict[str, tuple[object, ...]] = {}
+        self._subjects: dict[str, object] = {}
+
+    def paint(self, dirty: set[str], whole: bool) -> None:
+        """Paint the population, the strips and the visible panes."""
+        screen = self._screen
+        if whole:
+            self._keys.clear()
+        if screen.arrangement.population:
+            screen.population.paint(screen.session, dirty, screen.shell.palette, whole)
+        for group in screen.arrangement.groups:
+            view = screen.views[group.shown]
+            screen.strips[group.place].paint(
+                group, NUMBERS, view.has_focus, self._note(group.shown), screen.shell.palette
+            )
+            self._pane(group.shown)
+
+    def build(self, pane: str) -> None:
+        """Bring a pane up to date even if it is not on the screen, to copy it."""
+        self._pane(pane)
+
+    def _note(self, pane: str) -> str:
+        screen = self._screen
+        row = screen.row
+        if row is None:
+            return ""
+        match pane:
+            case "code":
+                return f"{row.label} {screen.mode}"
+            case "proof" | "profile":
+                return row.label
+            case _:
+                return ""
+
+    def _pane(self, pane: str) -> None:
+        screen = self._screen
+        session, row, palette = screen.session, screen.row, screen.shell.palette
+        view = screen.views[pane]
+        width = view.room
+        if pane == "log":
+            screen.log_pane.take(session)
+            return
+        key = self._key(pane, width)
+        if self._keys.get(pane) == key:
+            return
+        self._keys[pane] = key
+        subject: object = (screen.chosen, screen.mode) if pane == "code" else screen.chosen
+        top = pane != "insights" and self._subjects.get(pane) != subject
+        self._subjects[pane] = subject
+        match pane:
+            case "code":
+                lines = code_lines(session, row, screen.mode, width, palette)
+            case "proof":
+                lines = proof_lines(row, session.elapsed, width, palette)
+            case "profile":
+                lines = profile_lines(session, row, width, palette)
+            case _:
+                lines = insight_lines(session, width, palette)
+        view.show(lines, top=top)
+
+    def _key(self, pane: str, width: int) -> tuple[object, ...]:
+        """Everything the pane's lines depend on, cheap to compare."""
+        screen = self._screen
+        session, row = screen.session, screen.row
+        if pane == "insights":
+            latest = session.insights[-1] if session.insights else None
+            retracted = sum(insight.retracted for insight in session.insights)
+            return (width, len(session.insights), len(session.notes), latest, retracted)
+        if row is None:
+            return (width, None)
+        proof = (row.proof, len(row.obligations), row.obligations_closed, id(row.counterexample))
+        match pane:
+            case "code":
+                best = session.best if screen.mode is Mode.BEST else None
+                return (width, row.id, screen.mode, best, id(row.compile), id(row.validation), proof)
+            case "proof":
+                second = int(session.elapsed) if row.proof == "running" else 0
+                said = tuple(row.attacks.items())
+                return (width, row.id, proof, second, id(row.proof_record), row.export, row.promoted, said)
+            case _:
+                best_ms = tuple(session.round_best_ms.items())
+                return (
+                    width,
+                    row.id,
+                    id(row.profile),
+                    id(row.validation),
+                    id(row.compile),
+                    session.best,
+                    best_ms,
+                )

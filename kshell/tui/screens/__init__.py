@@ -1,0 +1,1 @@
+"""Screens: the start, a session, and what is asked or told on top of them."""

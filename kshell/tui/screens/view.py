@@ -1,0 +1,365 @@
+"""The session screen without its commands: takes in events, paints what changed, hears keys."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual import events as tev
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container, Vertical
+from textual.css.query import NoMatches
+from textual.screen import Screen
+from textual.widgets import Input, Static
+
+from kshell.errors import UserError
+from kshell.events import Event
+from kshell.tui.commands import COMMANDS, find, parse
+from kshell.tui.control import Control
+from kshell.tui.draw import side as draw
+from kshell.tui.draw.code import Mode
+from kshell.tui.layout import MINIMUM, PANES, Arrangement, arrange
+from kshell.tui.model import Level, LogLine, Phase, Row, Session
+from kshell.tui.panes import Painter
+from kshell.tui.replay import Replay
+from kshell.tui.screens.dialogs import Page
+from kshell.tui.screens.help import summary_lines
+from kshell.tui.widgets.bars import LastLine, OneLine, PaneChosen, PaneStrip
+from kshell.tui.widgets.lines import Lines
+from kshell.tui.widgets.log import Log
+from kshell.tui.widgets.population import Chosen, Opened, Population
+
+if TYPE_CHECKING:
+    from kshell.tui.app import KshellApp
+
+FRAMES_A_SECOND = 8
+SLICE_SECONDS = 0.002
+MESSAGE_SECONDS = 6.0
+
+
+class SessionView(Screen[None]):
+    """One session, live or replayed. It owns the view model; widgets only draw it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(Binding(c.keys, f"do('{c.name}')", c.help, show=False) for c in COMMANDS if c.keys),
+        Binding("escape", "back", "Back to the table", show=False),
+        Binding("ctrl+c", "interrupt", "Copy the selection, or leave", show=False, priority=True),
+    ]
+
+    def __init__(self, stream: AsyncIterator[Event], control: Control) -> None:
+        super().__init__()
+        self.stream, self.control = stream, control
+        self.session = Session()
+        self.chosen = ""
+        self.following = True
+        self.mode = Mode.SOURCE
+        self.recent = list(PANES)
+        self.zoomed = ""
+        self.arrangement = Arrangement("small", ())
+        self.leaving = False
+        self.ended = False
+        self.message, self.message_bad, self.message_until = "", False, 0.0
+        self.history: list[str] = []
+        self._synced = (0.0, 0.0)
+        self._told = False
+        self._whole = True
+        self.painter = Painter(self)
+        self.title_bar = OneLine(id="title")
+        self.population = Population()
+        self.log_pane = Log()
+        self.views: dict[str, Lines] = {
+            "code": Lines(id="code"),
+            "proof": Lines(id="proof"),
+            "profile": Lines(id="profile"),
+            "insights": Lines(id="insights"),
+            "log": self.log_pane,
+        }
+        self.strips = {place: PaneStrip(id=f"strip-{place}") for place in ("main", "evidence", "side")}
+        self.budget_bar = OneLine(id="budget")
+        self.last_line = LastLine(id="last")
+        self.prompt = Input(
+            placeholder="command, such as /note use float4 loads", id="prompt", select_on_focus=False
+        )
+
+    @property
+    def shell(self) -> "KshellApp":
+        """The app, by its own type."""
+        return cast("KshellApp", self.app)
+
+    @property
+    def replay(self) -> Replay | None:
+        """The replay, when this session is one."""
+        return self.stream if isinstance(self.stream, Replay) else None
+
+    @property
+    def row(self) -> Row | None:
+        """The candidate under the cursor."""
+        return self.session.rows.get(self.chosen)
+
+    @property
+    def running(self) -> bool:
+        """A live session that is not over: leaving needs a question."""
+        return self.replay is None and not self.session.over and not self.ended
+
+    def compose(self) -> ComposeResult:
+        """All panes exist once; the arrangement says which are displayed."""
+        yield self.title_bar
+        with Container(id="work"):
+            with Vertical(id="left"):
+                yield self.population
+                yield self.strips["side"]
+                yield self.views["insights"]
+                yield self.log_pane
+            with Vertical(id="right"):
+                yield self.strips["main"]
+                yield self.views["code"]
+                yield self.strips["evidence"]
+                yield self.views["proof"]
+                yield self.views["profile"]
+        yield self.budget_bar
+        yield self.prompt
+        yield self.last_line
+        yield Static(id="small", markup=False)
+
+    def on_mount(self) -> None:
+        """Start taking in events and painting."""
+        self.prompt.display = False
+        if self.replay is not None:
+            self.replay.on_seek = self._rewound
+        self.population.table.focus()
+        self.set_interval(1 / FRAMES_A_SECOND, self.paint)
+        self.run_worker(self._consume(), group="feed", exit_on_error=False)
+
+    # --- the stream ---
+
+    async def _consume(self) -> None:
+        """Fold events in slices of two milliseconds, so that keys and painting come between."""
+        stop = time.perf_counter() + SLICE_SECONDS
+        try:
+            async for event in self.stream:
+                self.session.fold(event)
+                self._synced = (self.session.elapsed, self.shell.now())
+                if time.perf_counter() > stop:
+                    await asyncio.sleep(0)
+                    stop = time.perf_counter() + SLICE_SECONDS
+        except UserError as error:
+            self.trouble(str(error))
+        except Exception as error:
+            from kshell.crash import written
+
+            self.trouble(f"the session broke: {type(error).__name__}: {error}; {written(error)}")
+        self.ended = True
+        self._whole = True
+
+    def _rewound(self, position: int) -> None:
+        replay = self.replay
+        assert replay is not None
+        self.session = Session.of(replay.events[:position])
+        self._synced = (self.session.elapsed, self.shell.now())
+        if self.chosen not in self.session.rows:
+            self.chosen = ""
+        self._whole = True
+
+    def note_line(self, level: Level, text: str) -> None:
+        """Add a line of this terminal's own to the log."""
+        self.session.log.append(LogLine(self.session.elapsed, level, text))
+        self.session.logged += 1
+        self.session.dirty.add("log")
+
+    # --- painting ---
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of work, going on between events while a live session runs."""
+        base, at = self._synced
+        live = self.running and self.session.phase is Phase.RUNNING
+        return base + (self.shell.now() - at if live else 0.0)
+
+    def paint(self) -> None:
+        """Bring the screen up to date: called eight times a second, and after a command."""
+        try:
+            self._paint()
+        except NoMatches:
+            return
+
+    def _paint(self) -> None:
+        if self.arrangement.mode == "small" or not self.is_current:
+            self._finish_line()
+            return
+        session, dirty = self.session, self.session.take_dirty()
+        whole, self._whole = self._whole, False
+        if self.following:
+            self._follow()
+        self.session.elapsed = max(self.session.elapsed, self.elapsed)
+        self.painter.paint(dirty, whole)
+        palette, width = self.shell.palette, self.size.width
+        self.title_bar.show(draw.title_line(session, width, palette, self._replay_note()))
+        self.budget_bar.show(draw.budget_line(session, width, palette))
+        if self.message and self.shell.now() > self.message_until:
+            self.message = ""
+        self.last_line.paint(
+            self.message, self.message_bad, width, palette, self.running, self.replay is not None
+        )
+        self._finish_line()
+
+    def _replay_note(self) -> str:
+        replay = self.replay
+        if replay is None:
+            return ""
+        speed = f"{replay.speed:g}x" if replay.speed else "max"
+        share = replay.position / max(1, len(replay.events))
+        return f"replay {speed} {share:.0%}{' ‖' if replay.paused else ''}  "
+
+    def _follow(self) -> None:
+        """Until the person chooses, the cursor is on the kernel being proven, the best, or the newest."""
+        session = self.session
+        proving = [key for key in session.order if session.rows[key].proof == "running"]
+        target = proving[-1] if proving else session.best or (session.order[-1] if session.order else "")
+        if target and target != self.chosen:
+            self.choose(target)
+
+    def choose(self, candidate: str) -> None:
+        """Put the cursor on a candidate and show it in the panes."""
+        self.chosen = candidate
+        self.population.table.choose(candidate)
+
+    def _finish_line(self) -> None:
+        """Once, when a live session is over: tell, or leave if that was asked for."""
+        if self._told or self.replay is not None or not (self.session.over or self.ended):
+            return
+        if self.leaving:
+            self._told = True
+            self.shell.leave()
+        elif self.is_current and self.session.finished:
+            self._told = True
+            width = min(76, self.size.width - 8)
+            self.app.push_screen(
+                Page(summary_lines(self.session, width, self.shell.palette), self.shell.palette)
+            )
+
+    def repaint(self) -> None:
+        """Arrange and paint everything anew: after a resize, another theme, another pane."""
+        self._arrange(self.size.width, self.size.height)
+        self._whole = True
+        self.call_after_refresh(self.paint)
+
+    def on_resize(self, event: tev.Resize) -> None:
+        """Another size: another arrangement."""
+        self.repaint()
+
+    def _arrange(self, width: int, height: int) -> None:
+        now = self.arrangement = arrange(width, height, self.recent, self.zoomed)
+        for mode in ("small", "narrow", "wide", "tall"):
+            self.set_class(now.mode == mode, f"-{mode}")
+        small = self.query_one("#small", Static)
+        small.update(
+            f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
+            "Make it larger. The session goes on meanwhile."
+        )
+        places = {group.place for group in now.groups}
+        for pane, view in self.views.items():
+            view.display = pane in now.visible
+        for place, strip in self.strips.items():
+            strip.display = place in places
+        self.population.display = now.population
+        self.query_one("#left").display = now.population or "side" in places
+        self.query_one("#right").display = bool(places & {"main", "evidence"})
+        for view in self.views.values():
+            view.palette = self.shell.palette
+
+    def show_pane(self, pane: str) -> None:
+        """Bring a pane to the screen; the focus goes with it if it was in another pane."""
+        in_pane = any(view.has_focus for view in self.views.values())
+        self.recent.remove(pane)
+        self.recent.insert(0, pane)
+        if self.zoomed and self.zoomed != "population":
+            self.zoomed = pane
+        self.repaint()
+        if in_pane:
+            self.call_after_refresh(self.views[pane].focus)
+
+    # --- messages to the person ---
+
+    def tell(self, text: str) -> None:
+        """Say something in the last line for a few seconds."""
+        self.message, self.message_bad = " ".join(text.split()), False
+        self.message_until = self.shell.now() + MESSAGE_SECONDS
+        self.paint()
+
+    def trouble(self, text: str) -> None:
+        """Say what went wrong, in the last line and in the log."""
+        self.note_line(Level.BAD, " ".join(text.split()))
+        self.message, self.message_bad = " ".join(text.split()), True
+        self.message_until = self.shell.now() + 2 * MESSAGE_SECONDS
+        self.paint()
+
+    # --- keys, commands, clicks ---
+
+    def action_do(self, name: str, argument: str = "") -> None:
+        """Carry out a command of the registry; what a person can cause is told, not raised."""
+        command = find(name)
+        assert command is not None, name
+        try:
+            getattr(self, f"do_{name}")(argument)
+        except UserError as error:
+            self.trouble(str(error))
+        except OSError as error:
+            self.trouble(f"{error.filename or name}: {error.strerror or error}")
+        self.paint()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Carry out what was typed."""
+        text = event.value.strip()
+        self.close_prompt()
+        if not text or text == "/":
+            return
+        self.history.append(text)
+        try:
+            command, argument = parse(text)
+        except UserError as error:
+            self.trouble(str(error))
+            return
+        self.action_do(command.name, argument)
+
+    def open_prompt(self, text: str = "/") -> None:
+        """Show the command line with this text in it."""
+        from textual.suggester import SuggestFromList
+
+        if self.prompt.suggester is None:
+            self.prompt.suggester = SuggestFromList([f"/{c.name}" for c in COMMANDS])
+        self.prompt.display = True
+        self.prompt.value = text
+        self.prompt.cursor_position = len(text)
+        self.prompt.focus()
+
+    def close_prompt(self) -> None:
+        """Hide the command line."""
+        self.prompt.display = False
+        self.population.table.focus()
+
+    def action_back(self) -> None:
+        """Escape: out of the command line, the zoom, or a pane, back to the table."""
+        if self.prompt.display:
+            self.close_prompt()
+        elif self.zoomed:
+            self.zoomed = ""
+            self.repaint()
+        self.population.table.focus()
+        self.clear_selection()
+
+    def on_chosen(self, message: Chosen) -> None:
+        """The person moved the cursor: it stays where they put it."""
+        self.following = False
+        self.choose(message.candidate)
+        self.paint()
+
+    def on_opened(self, message: Opened) -> None:
+        """Enter on a candidate: into the pane beside it."""
+        shown = next((p for p in self.recent if p in self.arrangement.visible), "")
+        if shown:
+            self.views[shown].focus()
+
+    def on_pane_chosen(self, message: PaneChosen) -> None:
+        """A click on the name of a pane."""
+        self.show_pane(message.pane)

@@ -1,0 +1,39 @@
+"""The log as a widget: capped, drawn on demand, following the end until the person scrolls up."""
+
+from rich.text import Text
+from textual.geometry import Size
+
+from kshell.tui.draw.side import log_line
+from kshell.tui.model import LogLine, Session
+from kshell.tui.widgets.lines import EMPTY, Lines
+
+
+class Log(Lines):
+    """Draws entries of the session's log. A burst costs one repaint of the visible lines."""
+
+    def __init__(self) -> None:
+        super().__init__(id="log", follow=True)
+        self._entries: list[LogLine] = []
+        self._logged = -1
+
+    def take(self, session: Session) -> None:
+        """Show the log as it is now."""
+        if session.logged == self._logged:
+            return
+        at_end = self.scroll_offset.y >= self.max_scroll_y
+        dropped = max(0, session.logged - self._logged - (len(session.log) - len(self._entries)))
+        self._entries, self._logged = list(session.log), session.logged
+        self.virtual_size = Size(max(1, self.size.width), len(self._entries))
+        if at_end:
+            self.scroll_end(animate=False, immediate=True)
+        elif dropped:
+            self.scroll_to(y=max(0, self.scroll_offset.y - dropped), animate=False, immediate=True)
+        self.refresh()
+
+    def line(self, y: int) -> Text:
+        """Draw one entry."""
+        return log_line(self._entries[y], self.palette) if 0 <= y < len(self._entries) else EMPTY
+
+    def text(self) -> str:
+        """The whole log as plain text."""
+        return "\n".join(log_line(entry, self.palette).plain.rstrip() for entry in self._entries)
