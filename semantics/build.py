@@ -141,7 +141,9 @@ class Builder(Transformer[Token, Any]):
         if (bad and bad != ["constexpr"]) or (kind == "global" and "__device__" in words):
             raise Refusal("these specifiers do not go together on a function", specs.span)
         if "__host__" in words and kind != "device":
-            raise Refusal("host functions are outside the language", specs.span, "only the launcher runs on the host")
+            raise Refusal(
+                "host functions are outside the language", specs.span, "only the launcher runs on the host"
+            )
         align = [m for m in specs.marks if m.kind == "align"]
         if align:
             raise Refusal("__align__ does not go on a function", align[0].span)
@@ -149,7 +151,15 @@ class Builder(Transformer[Token, Any]):
         keep = tuple(w for w in words if w not in ("__global__", "__device__"))
         returns = _declared_type(specs, head)
         return ast.Function(
-            kind, keep, tuple(template or ()), returns, head.name.value, tuple(params or ()), body, bounds, place(head)
+            kind,
+            keep,
+            tuple(template or ()),
+            returns,
+            head.name.value,
+            tuple(params or ()),
+            body,
+            bounds,
+            place(head),
         )
 
     def template(self, c: list[Any]) -> list[ast.TemplateParam]:
@@ -189,7 +199,9 @@ class Builder(Transformer[Token, Any]):
             kind = _declared_type(specs, head)
             value = initial.value if initial else None
             declarators.append(
-                ast.Declarator(head.name.value, kind, extents, value, bool(initial and initial.call), place(head))
+                ast.Declarator(
+                    head.name.value, kind, extents, value, bool(initial and initial.call), place(head)
+                )
             )
         return ast.Decl(storage, tuple(declarators), align, specs.span.to(place(c[-1])))
 
@@ -329,6 +341,11 @@ class Builder(Transformer[Token, Any]):
     def call(self, c: list[Any]) -> ast.Call:
         return ast.Call(c[0].value, (), tuple(c[2] or ()), over(c))
 
+    def workspace(self, c: list[Any]) -> ast.Call:
+        if c[0].value != "KSHELL_WORKSPACE":
+            raise Refusal("a type is no argument", c[2].span)
+        return ast.Call(c[0].value, (c[2],), (c[4],), over(c))
+
     def template_call(self, c: list[Any]) -> ast.Call:
         return ast.Call(c[0].value, tuple(c[2]), tuple(c[5] or ()), over(c))
 
@@ -371,5 +388,3 @@ def _declared_type(specs: Specs, head: Head) -> ast.CType:
         const_pointer=bool(stars) and "CONST" in kinds[kinds.index("STAR") :],
         span=specs.span.to(place(head)),
     )
-
-

@@ -68,7 +68,12 @@ def _classify(tokens: list[Tok]) -> list[Tok]:
     for i, tok in enumerate(tokens):
         if tok.kind == "NAME" and tok.text in types:
             tok = Tok("TYPE_WORD", tok.text, tok.span, tok.first)
-        elif tok.kind == "NAME" and tok.text in templates and i + 1 < len(tokens) and tokens[i + 1].kind == "LT":
+        elif (
+            tok.kind == "NAME"
+            and tok.text in templates
+            and i + 1 < len(tokens)
+            and tokens[i + 1].kind == "LT"
+        ):
             tok = Tok("TEMPLATE_NAME", tok.text, tok.span, tok.first)
         out.append(tok)
     return out
@@ -106,7 +111,9 @@ def _check_nesting(tokens: list[Tok]) -> None:
                 raise Refusal(f"`{tok.text}` closes nothing", tok.span)
             opened = stack.pop()
             if opened.kind != closing[tok.kind]:
-                raise Refusal(f"`{tok.text}` does not close `{opened.text}` of line {opened.span.line}", tok.span)
+                raise Refusal(
+                    f"`{tok.text}` does not close `{opened.text}` of line {opened.span.line}", tok.span
+                )
     if stack:
         raise Refusal(f"`{stack[-1].text}` is never closed", stack[-1].span)
 
@@ -131,7 +138,11 @@ def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
         return Refusal(reason, span, hint)
     before = next((t for t, n in zip(tokens, tokens[1:], strict=False) if n.span == span), None)
     if before is not None and before.kind == "NAME" and token.type in ("NAME", "STAR", "AMP"):
-        return Refusal(f"unknown type {before.text!r}", before.span, "known: float, int, unsigned, long long, size_t, ...")
+        return Refusal(
+            f"unknown type {before.text!r}",
+            before.span,
+            "known: float, int, unsigned, long long, size_t, ...",
+        )
     if before is not None and before.kind == "NAME" and token.type == "LT":
         return Refusal(f"unknown template {before.text!r}", before.span)
     if token.type == "PRAGMA":

@@ -47,7 +47,9 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
     def flush() -> None:
         out.extend(_expand(text, macros, frozenset()))
         if len(out) > _LIMIT:
-            raise Refusal(f"more than {_LIMIT} tokens after macro expansion", text[0].span if text else out[0].span)
+            raise Refusal(
+                f"more than {_LIMIT} tokens after macro expansion", text[0].span if text else out[0].span
+            )
         text.clear()
 
     while i < len(tokens):
@@ -68,9 +70,13 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
                 if macro.name in macros:
                     raise Refusal(f"macro {macro.name} is defined twice", line[1].span, "use two names")
                 if macro.name in seen:
-                    raise Refusal(f"macro {macro.name} is defined after its first use", line[1].span, "move it up")
+                    raise Refusal(
+                        f"macro {macro.name} is defined after its first use", line[1].span, "move it up"
+                    )
                 macros[macro.name] = macro
-                defines.append(Define(macro.name, macro.params, _text(macro.body), tok.span.to(line[-1].span)))
+                defines.append(
+                    Define(macro.name, macro.params, _text(macro.body), tok.span.to(line[-1].span))
+                )
             elif word == "include":
                 includes.append(_include(tok, line))
             elif word == "pragma":
@@ -118,7 +124,9 @@ def _include(tok: Tok, line: list[Tok]) -> Include:
     bare = name.strip('<>"')
     span = tok.span.to(line[-1].span)
     if bare not in HEADERS or len(name) != len(bare) + 2:
-        raise Refusal(f"header {name or 'name missing'} is outside the language", span, "a candidate needs no headers")
+        raise Refusal(
+            f"header {name or 'name missing'} is outside the language", span, "a candidate needs no headers"
+        )
     return Include(name, span)
 
 
@@ -126,7 +134,9 @@ def _pragma(tok: Tok, line: list[Tok]) -> Tok:
     words = [t.text for t in line[1:]]
     span = tok.span.to(line[-1].span)
     if not words or words[0] != "unroll":
-        raise Refusal(f"`#pragma {' '.join(words)}` is outside the language", span, "only #pragma unroll is known")
+        raise Refusal(
+            f"`#pragma {' '.join(words)}` is outside the language", span, "only #pragma unroll is known"
+        )
     return Tok("PRAGMA", " ".join(words[1:]), span, True)
 
 
@@ -152,7 +162,9 @@ def _expand(tokens: list[Tok], macros: dict[str, Macro], busy: frozenset[str]) -
             if len(args) == 1 and not args[0] and not macro.params:
                 args = []
             if len(args) != len(macro.params):
-                raise Refusal(f"macro {tok.text} takes {len(macro.params)} arguments, not {len(args)}", tok.span)
+                raise Refusal(
+                    f"macro {tok.text} takes {len(macro.params)} arguments, not {len(args)}", tok.span
+                )
             bound = {p: _expand(a, macros, busy) for p, a in zip(macro.params, args, strict=True)}
             body = _substitute(macro.body, bound, tok.span.to(end))
         out.extend(_expand(body, macros, busy | {tok.text}))

@@ -99,12 +99,18 @@ def _decl(d: ast.Decl) -> str:
     if d.align is not None:
         words.append(f"__align__({print_expr(d.align)})")
     first = d.declarators[0].type
-    words.append(("const " if first.const else "") + ("volatile " if first.volatile else "") + _BASE.get(first.base, first.base))
+    words.append(
+        ("const " if first.const else "")
+        + ("volatile " if first.volatile else "")
+        + _BASE.get(first.base, first.base)
+    )
     return f"{' '.join(words)} {', '.join(_declarator(v) for v in d.declarators)};"
 
 
 def _declarator(v: ast.Declarator) -> str:
-    out = "*" * v.type.pointer + (" const " if v.type.const_pointer else "") + ("&" if v.type.reference else "")
+    out = (
+        "*" * v.type.pointer + (" const " if v.type.const_pointer else "") + ("&" if v.type.reference else "")
+    )
     out += (" __restrict__ " if v.type.restrict else "") + v.name
     out += "".join(f"[{'' if e is None else print_expr(e)}]" for e in v.extents)
     if v.init is None:
@@ -190,7 +196,13 @@ def _loop(s: ast.For | ast.While | ast.DoWhile, pad: str) -> str:
         return f"{pragma}{pad}while ({print_expr(s.cond)}){_body(s.body, pad)}"
     if isinstance(s, ast.DoWhile):
         return f"{pragma}{pad}do{_body(s.body, pad)}{pad}while ({print_expr(s.cond)});\n"
-    init = ";" if s.init is None else _decl(s.init) if isinstance(s.init, ast.Decl) else f"{print_expr(s.init.expr)};"
+    init = (
+        ";"
+        if s.init is None
+        else _decl(s.init)
+        if isinstance(s.init, ast.Decl)
+        else f"{print_expr(s.init.expr)};"
+    )
     cond = "" if s.cond is None else f" {print_expr(s.cond)}"
     step = "" if s.step is None else f" {print_expr(s.step)}"
     return f"{pragma}{pad}for ({init}{cond};{step}){_body(s.body, pad)}"
@@ -217,6 +229,8 @@ def _expr(e: ast.Expr) -> tuple[str, int]:
             return f"{print_expr(obj, _POSTFIX)}.{field}", _POSTFIX
         case ast.Index(base, index):
             return f"{print_expr(base, _POSTFIX)}[{print_expr(index)}]", _POSTFIX
+        case ast.Call("KSHELL_WORKSPACE", (ast.CType() as kind,), args):
+            return f"KSHELL_WORKSPACE({print_type(kind)}, {_args(args)})", _POSTFIX
         case ast.Call(name, targs, args):
             mid = f"<{', '.join(_targ(a) for a in targs)}>" if targs else ""
             return f"{name}{mid}({_args(args)})", _POSTFIX

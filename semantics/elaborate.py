@@ -1,0 +1,559 @@
+"""Expressions of the surface AST to values of the core IR.
+
+Every load, assignment and call becomes a statement of its own, in evaluation order (C++17: the right
+side of an assignment before the left, `&&`, `||`, `?:` and `,` left first). What C leaves unsequenced
+is refused when the order would matter."""
+
+from semantics import ast
+from semantics.convert import (
+    binary,
+    complement,
+    convert,
+    int_binary,
+    int_cast,
+    logic,
+    negate,
+    select,
+    to_bool,
+    to_int,
+    to_real,
+    type_of,
+)
+from semantics.core import BLit, Check, CmpOp, Dim, ICmp, IntOp, IntType, ISpecial, Space, Special, Stmt
+from semantics.core import If as CoreIf
+from semantics.effects import check_sequence, is_effectful
+from semantics.literals import int_literal, real_literal
+from semantics.span import Refusal, Span
+from semantics.state import State, add
+from semantics.types import resolve
+from semantics.values import (
+    FLOAT,
+    Bool,
+    BoolTy,
+    Cell,
+    CellRow,
+    Index3,
+    Infinity,
+    Int,
+    Members,
+    Nothing,
+    Place,
+    Ptr,
+    PtrTy,
+    PtrVar,
+    Real,
+    RealTy,
+    Record,
+    Register,
+    StructTy,
+    Ty,
+    Value,
+    Vec,
+    VecTy,
+    VoidTy,
+    constant,
+    literal,
+    show,
+    width,
+)
+
+_SPECIALS = {
+    "threadIdx": Special.TID,
+    "blockIdx": Special.BID,
+    "blockDim": Special.BDIM,
+    "gridDim": Special.GDIM,
+}
+_CONSTANTS: dict[str, Value] = {
+    "warpSize": literal(32),
+    "INT_MAX": literal(IntType.I32.high),
+    "INT_MIN": literal(IntType.I32.low),
+    "UINT_MAX": literal(IntType.U32.high, IntType.U32),
+    "LLONG_MAX": literal(IntType.I64.high, IntType.I64),
+    "INFINITY": Infinity(),
+    "CUDART_INF_F": Infinity(),
+    "HUGE_VALF": Infinity(),
+}
+_REAL_CONSTANTS = {
+    "FLT_MAX": "3.4028235e38",
+    "FLT_MIN": "1.17549435e-38",
+    "FLT_EPSILON": "1.1920929e-07",
+    "M_PI": "3.14159265358979323846",
+    "M_SQRT2": "1.41421356237309504880",
+    "M_SQRT1_2": "0.70710678118654752440",
+    "M_2_SQRTPI": "1.12837916709551257390",
+    "M_LOG2E": "1.4426950408889634074",
+    "M_LN2": "0.69314718055994530942",
+}
+_MEMBERS = "xyzw"
+
+
+def evaluate(st: State, e: ast.Expr) -> Value:
+    """The value of an expression; statements it needs are emitted first."""
+    match e:
+        case ast.IntLit(text, span):
+            try:
+                number, kind = int_literal(text)
+            except ValueError as error:
+                raise Refusal(str(error), span) from None
+            return literal(number, kind)
+        case ast.FloatLit(text, span):
+            return real_number(text, span)
+        case ast.BoolLit(value):
+            return Bool(BLit(value))
+        case ast.Name() | ast.Index() | ast.Member():
+            return _read(st, e)
+        case ast.Unary():
+            return _unary(st, e)
+        case ast.Postfix(op, operand, span):
+            place = locate(st, operand)
+            old = st.copy(st.read(place, span), span)
+            st.write(place, _step(op, old, span), span)
+            return old
+        case ast.Binary(op, left, right, span):
+            if op == ",":
+                evaluate(st, left)
+                return evaluate(st, right)
+            if op in ("&&", "||"):
+                return _short_circuit(st, op, left, right, span)
+            check_sequence((left, right), st.unit.functions)
+            a = evaluate(st, left)
+            return arithmetic(op, a, evaluate(st, right), span)
+        case ast.Assign():
+            return assign(st, e)[1]
+        case ast.Ternary():
+            return _ternary(st, e)
+        case ast.Cast():
+            return _cast(st, e)
+        case ast.SizeOf(kind, span):
+            return literal(width(resolve(st, kind)), IntType.U64)
+        case ast.Call():
+            from semantics.intrinsics import call
+
+            return call(st, e)
+
+
+def real_number(text: str, span: Span) -> Real:
+    """A float literal."""
+    from semantics.core import RLit
+
+    try:
+        return Real(RLit(real_literal(text)), FLOAT if text[-1] in "fF" else RealTy("double"))
+    except ValueError as error:
+        raise Refusal(str(error), span) from None
+
+
+def arithmetic(op: str, a: Value, b: Value, span: Span) -> Value:
+    """A binary operator, pointer arithmetic included."""
+    if isinstance(a, Ptr) and op in ("+", "-") and not isinstance(b, Ptr):
+        return advance(a, to_int(b, span), op)
+    if isinstance(b, Ptr) and op == "+":
+        return advance(b, to_int(a, span), op)
+    if isinstance(a, Ptr) or isinstance(b, Ptr):
+        raise Refusal(
+            f"`{op}` on pointers is outside the language", span, "compare or subtract indices instead"
+        )
+    return binary(op, a, b, span)
+
+
+def advance(p: Ptr, count: Int, op: str = "+") -> Ptr:
+    """The pointer moved by a number of pointees."""
+    scale = scale_of(p)
+    step = int_cast(IntType.I64, count) if scale != 1 and not p.flat else count
+    if scale != 1:
+        step = int_binary(IntOp.MUL, step, literal(scale, step.type), step.type)
+    if op == "-":
+        step = int_cast(IntType.I64, step)
+        step = int_binary(IntOp.SUB, literal(0, IntType.I64), step, IntType.I64)
+    return Ptr(p.array, add(p.offset, step, p.flat), p.elem, p.const, p.dims, p.flat)
+
+
+def scale_of(p: Ptr) -> int:
+    """Scalar elements of one pointee."""
+    size = p.elem.lanes if isinstance(p.elem, VecTy) else 1
+    for extent in p.dims:
+        size *= extent
+    return size
+
+
+# ---------------------------------------------------------------- places
+
+
+def locate(st: State, e: ast.Expr) -> Place:
+    """The place an lvalue denotes; its index is evaluated here."""
+    match e:
+        case ast.Name(name, span):
+            found = st.find(name)
+            if isinstance(found, Register | Members | PtrVar | Cell | CellRow):
+                return found
+            if found is None and name not in _SPECIALS and name not in _CONSTANTS:
+                raise _unknown(name, span)
+            raise Refusal(f"{name} cannot be assigned", span, "it is a constant or an array")
+        case ast.Index(base, index, span):
+            check_sequence((base, index), st.unit.functions)
+            pointer = pointer_of(st, base)
+            return deref(st, subscript(st, pointer, index), span)
+        case ast.Unary("*", operand, span):
+            return deref(st, pointer_of(st, operand), span)
+        case ast.Member(obj, field, span):
+            place = locate(st, obj)
+            return member_place(st, place, field, span)
+        case ast.Cast(_, _, "reinterpret_cast") | ast.Cast(_, _, "c"):
+            raise Refusal("a cast is no place", e.span, "cast the address: *reinterpret_cast<float4*>(p)")
+        case ast.Unary("++" | "--", operand, span):
+            evaluate(st, e)
+            return locate(st, operand)
+        case ast.Assign():
+            return assign(st, e)[0]
+        case _:
+            raise Refusal("this is no place that can be assigned", e.span)
+
+
+def member_place(st: State, place: Place, field: str, span: Span) -> Place:
+    """A member of a vector or struct place."""
+    if isinstance(place, CellRow):
+        lane = _lane(place.type, field, span)
+        return st.row(place)[lane]
+    if isinstance(place, Members) and isinstance(place.type, VecTy):
+        return _as_const(place.items[_lane(place.type, field, span)], place.const)
+    if isinstance(place, Members) and isinstance(place.type, StructTy):
+        for item, (name, _) in zip(place.items, place.type.fields, strict=True):
+            if name == field:
+                return _as_const(item, place.const)
+        raise Refusal(f"{place.type.name} has no member {field!r}", span)
+    raise Refusal(f"`.{field}` on a value without members", span)
+
+
+def _as_const(place: Place, const: bool) -> Place:
+    if const and isinstance(place, Register):
+        return Register(place.var, place.type, True)
+    return place
+
+
+def _lane(ty: VecTy, field: str, span: Span) -> int:
+    if len(field) != 1 or field not in _MEMBERS[: ty.lanes]:
+        raise Refusal(
+            f"{ty.name} has no member {field!r}", span, f"members are {', '.join(_MEMBERS[: ty.lanes])}"
+        )
+    return _MEMBERS.index(field)
+
+
+def pointer_of(st: State, e: ast.Expr) -> Ptr:
+    """The pointer value of an expression. Refuses what is no pointer."""
+    value = evaluate(st, e)
+    if not isinstance(value, Ptr):
+        raise Refusal("only arrays and pointers can be indexed or dereferenced", e.span)
+    return value
+
+
+def subscript(st: State, p: Ptr, index: ast.Expr) -> Ptr:
+    """`&p[index]`."""
+    return advance(p, to_int(evaluate(st, index), index.span))
+
+
+def deref(st: State, p: Ptr, span: Span) -> Place:
+    """The place a pointer points at."""
+    if p.dims:
+        raise Refusal("an array is no value; index all its dimensions", span)
+    offset = p.offset or literal(0)
+    if isinstance(p.elem, VecTy):
+        array = st.arrays[p.array]
+        if array.space is Space.LOCAL:
+            raise Refusal("vector access to a local array is outside the language", span, "use its elements")
+        _check_aligned(st, offset, p.elem.lanes, span)
+        return CellRow(p, offset, p.elem)
+    if isinstance(p.elem, IntType | RealTy | BoolTy):
+        return Cell(p.array, offset.expr, p.elem, p.const)
+    raise Refusal(
+        f"access to elements of type {show(p.elem)} is outside the language", span, "use plain arrays"
+    )
+
+
+def _check_aligned(st: State, offset: Int, lanes: int, span: Span) -> None:
+    """A check that the access starts at a multiple of its width, unless that is plain to see."""
+    if multiple_of(offset, lanes):
+        return
+    rest = int_binary(IntOp.MOD, offset, literal(lanes, offset.type), offset.type)
+    st.emit(Check(ICmp(CmpOp.EQ, rest.expr, literal(0, offset.type).expr), "MISALIGNED", span))
+
+
+def multiple_of(offset: Int, lanes: int) -> bool:
+    """Whether an offset is visibly a multiple: a literal, a product with one, a sum of such."""
+    from semantics.core import IBin, ICast, IExpr, ILit
+
+    def visible(e: IExpr) -> bool:
+        match e:
+            case ILit(value):
+                return value % lanes == 0
+            case ICast(_, inner):
+                return visible(inner)
+            case IBin(IntOp.MUL, _, a, b):
+                return visible(a) or visible(b)
+            case IBin(IntOp.ADD | IntOp.SUB, _, a, b):
+                return visible(a) and visible(b)
+            case _:
+                return False
+
+    return visible(offset.expr)
+
+
+# ---------------------------------------------------------------- reading
+
+
+def _read(st: State, e: ast.Name | ast.Index | ast.Member) -> Value:
+    match e:
+        case ast.Name(name, span):
+            return _name(st, name, span)
+        case ast.Member(obj, field, span):
+            return _member(st, obj, field, span)
+        case ast.Index(base, index, span):
+            check_sequence((base, index), st.unit.functions)
+            pointer = subscript(st, pointer_of(st, base), index)
+            if pointer.dims:
+                return decay(pointer)
+            return st.read(deref(st, pointer, span), span)
+
+
+def decay(p: Ptr) -> Ptr:
+    """An array as a pointer to its first element."""
+    return Ptr(p.array, p.offset, p.elem, p.const, p.dims[1:], p.flat)
+
+
+def _name(st: State, name: str, span: Span) -> Value:
+    found = st.find(name)
+    if found is None:
+        if name in _SPECIALS:
+            return Index3(_SPECIALS[name])
+        if name in _CONSTANTS:
+            return _CONSTANTS[name]
+        if name in _REAL_CONSTANTS:
+            return real_number(_REAL_CONSTANTS[name], span)
+        raise _unknown(name, span)
+    if isinstance(found, Register | Members | PtrVar | Cell | CellRow):
+        return st.read(found, span)
+    return found
+
+
+def _unknown(name: str, span: Span) -> Refusal:
+    if name in ("printf", "assert", "clock", "clock64"):
+        return Refusal(f"{name} is outside the language", span, "remove it")
+    return Refusal(f"unknown name {name!r}", span, "declare it, or pass it as a parameter")
+
+
+def _member(st: State, obj: ast.Expr, field: str, span: Span) -> Value:
+    if isinstance(obj, ast.Name) and st.find(obj.name) is None and obj.name in _SPECIALS:
+        if field not in ("x", "y", "z"):
+            raise Refusal(f"{obj.name} has no member {field!r}", span)
+        return Int(ISpecial(_SPECIALS[obj.name], Dim(field)), IntType.U32)
+    if isinstance(obj, ast.Name | ast.Member):
+        return st.read(member_place(st, locate(st, obj), field, span), span)
+    value = evaluate(st, obj)
+    if isinstance(value, Vec):
+        return value.items[_lane(value.type, field, span)]
+    if isinstance(value, Record):
+        for item, (name, _) in zip(value.items, value.type.fields, strict=True):
+            if name == field:
+                return item
+    raise Refusal(f"no member {field!r} here", span)
+
+
+# ---------------------------------------------------------------- operators
+
+
+def _unary(st: State, e: ast.Unary) -> Value:
+    op, operand, span = e.op, e.operand, e.span
+    if op in ("++", "--"):
+        return step(st, operand, op, span)[1]
+    if op == "&":
+        return address(st, operand, span)
+    if op == "*":
+        return st.read(deref(st, pointer_of(st, operand), span), span)
+    value = evaluate(st, operand)
+    match op:
+        case "!":
+            return _not(to_bool(value, span))
+        case "-":
+            return negate(value, span)
+        case "~":
+            return complement(value, span)
+        case _:
+            return to_int(value, span) if isinstance(value, Bool) else value
+
+
+def _not(value: Bool) -> Bool:
+    from semantics.core import BNot
+
+    if isinstance(value.expr, BLit):
+        return Bool(BLit(not value.expr.value))
+    return Bool(value.expr.a if isinstance(value.expr, BNot) else BNot(value.expr))
+
+
+def address(st: State, e: ast.Expr, span: Span) -> Ptr:
+    """`&e` for an element of an array."""
+    if isinstance(e, ast.Index):
+        check_sequence((e.base, e.index), st.unit.functions)
+        return subscript(st, pointer_of(st, e.base), e.index)
+    if isinstance(e, ast.Unary) and e.op == "*":
+        return pointer_of(st, e.operand)
+    raise Refusal(
+        "the address of a variable is outside the language", span, "take the address of an array element"
+    )
+
+
+def _step(op: str, value: Value, span: Span) -> Value:
+    return arithmetic(op[0], value, literal(1), span)
+
+
+def step(st: State, operand: ast.Expr, op: str, span: Span) -> tuple[Place, Value]:
+    """`++x` or `--x`; returns the place and its new value."""
+    place = locate(st, operand)
+    value = _step(op, st.read(place, span), span)
+    st.write(place, value, span)
+    return place, after(st, place, value, span)
+
+
+def after(st: State, place: Place, value: Value, span: Span) -> Value:
+    """The value of an assignment: a register is read again, memory is not."""
+    if isinstance(place, Cell):
+        return convert(value, place.type, span)
+    return value if isinstance(place, CellRow) else st.read(place, span)
+
+
+def assign(st: State, e: ast.Assign) -> tuple[Place, Value]:
+    """Carry out an assignment; returns the place and the value assigned."""
+    value = evaluate(st, e.value)
+    if is_effectful(e.target):
+        value = st.copy(value, e.span)
+    place = locate(st, e.target)
+    if e.op != "=":
+        value = arithmetic(e.op[:-1], st.read(place, e.target.span), value, e.span)
+    st.write(place, value, e.span)
+    return place, after(st, place, value, e.span)
+
+
+def _short_circuit(st: State, op: str, left: ast.Expr, right: ast.Expr, span: Span) -> Value:
+    a = to_bool(evaluate(st, left), left.span)
+    with st.block() as extra:
+        b = to_bool(evaluate(st, right), right.span)
+        if not extra:
+            return logic(op, a, b)
+        known = constant(a)
+        if known is not None:
+            dead = bool(known) != (op == "&&")
+            body: list[Stmt] = [] if dead else list(extra)
+        else:
+            out = st.int_var("c", IntType.I32)
+            result = Register(out, BoolTy())
+            st.initialise(result, b, span)
+            body = list(extra)
+    if known is not None:
+        st.out.extend(body)
+        return a if dead else b
+    with st.block() as skipped:
+        st.initialise(result, Bool(BLit(op == "||")), span)
+    then, other = (body, skipped) if op == "&&" else (skipped, body)
+    st.emit(CoreIf(a.expr, tuple(then), tuple(other), span))
+    return st.read(result, span)
+
+
+def _ternary(st: State, e: ast.Ternary) -> Value:
+    cond = to_bool(evaluate(st, e.cond), e.cond.span)
+    with st.block() as then:
+        a = evaluate(st, e.then)
+    with st.block() as other:
+        b = evaluate(st, e.other)
+    known = constant(cond)
+    if known is not None:
+        st.out.extend(then if known else other)
+        return a if known else b
+    if isinstance(a, Nothing) and isinstance(b, Nothing):
+        st.emit(CoreIf(cond.expr, tuple(then), tuple(other), e.span))
+        return a
+    if not then and not other and not isinstance(a, Record):
+        return select(cond, a, b, e.span)
+    common = _common(a, b, e.span)
+    if isinstance(common, PtrTy):
+        if then or other:
+            raise Refusal("a pointer chosen by a condition with effects is outside the language", e.span)
+        return select(cond, a, b, e.span)
+    place = st.variable("sel", common, e.span)
+    with st.block() as then_set:
+        st.initialise(place, a, e.then.span)
+    with st.block() as other_set:
+        st.initialise(place, b, e.other.span)
+    st.emit(CoreIf(cond.expr, (*then, *then_set), (*other, *other_set), e.span))
+    return st.read(place, e.span)
+
+
+def _common(a: Value, b: Value, span: Span) -> Ty:
+    from semantics.convert import common_int, is_real, real_type
+
+    if isinstance(a, Bool) and isinstance(b, Bool):
+        return BoolTy()
+    if is_real(a) or is_real(b):
+        to_real(a, span), to_real(b, span)
+        return real_type(a, b)
+    if isinstance(a, Int | Bool) and isinstance(b, Int | Bool):
+        return common_int(to_int(a, span), to_int(b, span))[2]
+    left, right = type_of(a, span), type_of(b, span)
+    if left != right or isinstance(left, VoidTy):
+        raise Refusal("both sides of `? :` need the same type", span)
+    return left
+
+
+# ---------------------------------------------------------------- casts
+
+
+def _cast(st: State, e: ast.Cast) -> Value:
+    ty = resolve(st, e.type)
+    if e.style == "call" and isinstance(ty, VecTy | StructTy):
+        raise Refusal(f"{show(ty)}(...) is outside the language", e.span, "use make_float4 or members")
+    if len(e.args) != 1:
+        raise Refusal(f"a conversion to {show(ty)} takes one value", e.span)
+    value = evaluate(st, e.args[0])
+    if isinstance(ty, PtrTy):
+        if not isinstance(value, Ptr):
+            raise Refusal(f"a conversion of a number to {show(ty)} is outside the language", e.span)
+        return recast(st, value, ty, e.span)
+    if isinstance(value, Ptr):
+        raise Refusal("a conversion of a pointer to a number is outside the language", e.span)
+    if e.style == "reinterpret_cast":
+        raise Refusal("reinterpret_cast is known for pointers only", e.span)
+    return convert(value, ty, e.span)
+
+
+def recast(st: State, p: Ptr, ty: PtrTy, span: Span) -> Ptr:
+    """A pointer seen with another pointee: scalar to vector of the same scalar and back, and raw
+    shared bytes to their first element type."""
+    if p.const and not ty.const:
+        raise Refusal("a cast must not drop const", span, "cast to a pointer to const")
+    array = st.arrays[p.array]
+    scalar = ty.elem.elem if isinstance(ty.elem, VecTy) else ty.elem
+    own = p.elem.elem if isinstance(p.elem, VecTy) else p.elem
+    if array.elem == "byte":
+        return _carve(st, p, ty, span)
+    if scalar != own or not isinstance(scalar, RealTy | IntType):
+        raise Refusal(
+            f"{show(own)}* seen as {show(ty)} is outside the language",
+            span,
+            "only vectors of the same element type",
+        )
+    if isinstance(ty.elem, VecTy) and array.space is Space.LOCAL:
+        raise Refusal("a local array seen as vectors is outside the language", span, "use its elements")
+    if isinstance(ty.elem, VecTy) and array.space is Space.SHARED and p.array not in st.aligned:
+        raise Refusal(
+            f"shared array {array.name} is not aligned for {show(ty.elem)}",
+            span,
+            "declare it with __align__(16)",
+        )
+    return Ptr(p.array, p.offset, ty.elem, ty.const, (), False)
+
+
+def _carve(st: State, p: Ptr, ty: PtrTy, span: Span) -> Ptr:
+    """The first typed view of `extern __shared__ char` memory decides its element type."""
+    from dataclasses import replace
+
+    if not isinstance(ty.elem, RealTy | IntType) or p.offset is not None:
+        raise Refusal("raw shared memory must first be cast whole to a pointer to scalars", span)
+    name = ty.elem.name if isinstance(ty.elem, RealTy) else show(ty.elem)
+    st.arrays[p.array] = replace(st.arrays[p.array], elem=name)
+    return Ptr(p.array, None, ty.elem, ty.const, (), False)

@@ -1,0 +1,310 @@
+"""Calls: the functions of CUDA and C that the language knows, and helpers, which are inlined."""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+from semantics import ast
+from semantics.convert import common_int, int_binary, is_real, negate, real_type, to_int, to_real
+from semantics.core import (
+    AtomicAdd,
+    IntOp,
+    IntType,
+    RBin,
+    RealFn,
+    RealOp,
+    RExpr,
+    RFn,
+    RLit,
+    RNegInf,
+    RVar,
+    SetR,
+    Shfl,
+    ShflKind,
+    SyncWarp,
+)
+from semantics.effects import check_sequence
+from semantics.elaborate import deref, evaluate
+from semantics.span import Refusal
+from semantics.state import State
+from semantics.types import scalar_type
+from semantics.values import Cell, Int, Nothing, Ptr, Real, RealTy, Value, Vec, VecTy, constant
+
+_UNARY = {
+    "exp": RealFn.EXP,
+    "expf": RealFn.EXP,
+    "__expf": RealFn.EXP,
+    "log": RealFn.LOG,
+    "logf": RealFn.LOG,
+    "__logf": RealFn.LOG,
+    "sqrt": RealFn.SQRT,
+    "sqrtf": RealFn.SQRT,
+    "__fsqrt_rn": RealFn.SQRT,
+    "rsqrt": RealFn.RSQRT,
+    "rsqrtf": RealFn.RSQRT,
+    "__frsqrt_rn": RealFn.RSQRT,
+    "tanh": RealFn.TANH,
+    "tanhf": RealFn.TANH,
+    "erf": RealFn.ERF,
+    "erff": RealFn.ERF,
+    "fabs": RealFn.ABS,
+    "fabsf": RealFn.ABS,
+    "sin": RealFn.SIN,
+    "sinf": RealFn.SIN,
+    "__sinf": RealFn.SIN,
+    "cos": RealFn.COS,
+    "cosf": RealFn.COS,
+    "__cosf": RealFn.COS,
+}
+_BINARY = {
+    "fmaxf": RealOp.MAX,
+    "fminf": RealOp.MIN,
+    "fmax": RealOp.MAX,
+    "fmin": RealOp.MIN,
+    "__fdividef": RealOp.DIV,
+    "fdividef": RealOp.DIV,
+    "__fdiv_rn": RealOp.DIV,
+    "__fadd_rn": RealOp.ADD,
+    "__fmul_rn": RealOp.MUL,
+    "__hadd": RealOp.ADD,
+    "__hsub": RealOp.SUB,
+    "__hmul": RealOp.MUL,
+    "__hdiv": RealOp.DIV,
+    "__hmax": RealOp.MAX,
+    "__hmin": RealOp.MIN,
+}
+_EXACT_CASTS = {
+    "__half2float": "float",
+    "__float2half": "__half",
+    "__float2half_rn": "__half",
+    "__bfloat162float": "float",
+    "__float2bfloat16": "__nv_bfloat16",
+    "__float2bfloat16_rn": "__nv_bfloat16",
+    "__int2float_rn": "float",
+    "__uint2float_rn": "float",
+}
+_SHUFFLES = {
+    "__shfl_sync": ShflKind.IDX,
+    "__shfl_up_sync": ShflKind.UP,
+    "__shfl_down_sync": ShflKind.DOWN,
+    "__shfl_xor_sync": ShflKind.XOR,
+}
+_FULL = 0xFFFFFFFF
+_HINTS = {
+    "__threadfence": ("memory fences are outside the language", "use one kernel for each phase"),
+    "__threadfence_block": ("memory fences are outside the language", "use __syncthreads()"),
+    "__activemask": ("partial masks are outside the language", "use the full mask 0xffffffff"),
+    "__ballot_sync": ("votes are outside the language", "use shuffles or shared memory"),
+    "__any_sync": ("votes are outside the language", "use shuffles or shared memory"),
+    "__all_sync": ("votes are outside the language", "use shuffles or shared memory"),
+    "atomicCAS": ("atomicCAS is outside the language", "only atomicAdd is known"),
+    "atomicMax": ("atomicMax is outside the language", "only atomicAdd is known"),
+    "atomicExch": ("atomicExch is outside the language", "only atomicAdd is known"),
+    "malloc": ("allocation is outside the language", "use KSHELL_WORKSPACE in the launcher"),
+    "cudaMalloc": ("host code is outside the language", "use KSHELL_WORKSPACE in the launcher"),
+    "printf": ("printf is outside the language", "remove it"),
+    "assert": ("assert is outside the language", "remove it"),
+    "__trap": ("__trap is outside the language", "remove it"),
+    "__int_as_float": ("bit casts are outside the language", "use -INFINITY"),
+    "__float_as_int": ("bit casts are outside the language", "compare the floats themselves"),
+    "KSHELL_WORKSPACE": ("KSHELL_WORKSPACE belongs in the launcher", ""),
+}
+
+
+def call(st: State, e: ast.Call) -> Value:
+    """The value of a call; a helper of the source wins over a built-in of the same name."""
+    check_sequence(e.args, st.unit.functions)
+    if e.name in st.unit.functions:
+        return st.unit.inline(st, st.unit.functions[e.name], e)
+    if e.targs:
+        raise Refusal(f"unknown template {e.name!r}", e.span)
+    if e.name in _HINTS and not (e.name == "__int_as_float" and _is_ninf(e)):
+        reason, hint = _HINTS[e.name]
+        raise Refusal(reason, e.span, hint)
+    handler = _HANDLERS.get(e.name)
+    if handler is None:
+        raise Refusal(f"unknown function {e.name!r}", e.span, "write it as a __device__ helper")
+    return handler(st, e)
+
+
+def _is_ninf(e: ast.Call) -> bool:
+    return len(e.args) == 1 and isinstance(e.args[0], ast.IntLit) and e.args[0].text.lower() == "0xff800000"
+
+
+def _values(st: State, e: ast.Call, count: int) -> list[Value]:
+    if len(e.args) != count:
+        raise Refusal(
+            f"{e.name} takes {count} argument{'s' if count != 1 else ''}, not {len(e.args)}", e.span
+        )
+    return [evaluate(st, a) for a in e.args]
+
+
+def _reals(st: State, e: ast.Call, count: int) -> list[RExpr]:
+    return [to_real(v, a.span).expr for v, a in zip(_values(st, e, count), e.args, strict=True)]
+
+
+def _unary(st: State, e: ast.Call) -> Value:
+    return Real(RFn(_UNARY[e.name], _reals(st, e, 1)[0]))
+
+
+def _binary(st: State, e: ast.Call) -> Value:
+    a, b = _reals(st, e, 2)
+    return Real(RBin(_BINARY[e.name], a, b))
+
+
+def _fma(st: State, e: ast.Call) -> Value:
+    a, b, c = _reals(st, e, 3)
+    return Real(RBin(RealOp.ADD, RBin(RealOp.MUL, a, b), c))
+
+
+def _exact_cast(st: State, e: ast.Call) -> Value:
+    return Real(_reals(st, e, 1)[0], RealTy(_EXACT_CASTS[e.name]))
+
+
+def _min_max(st: State, e: ast.Call) -> Value:
+    a, b = _values(st, e, 2)
+    least = e.name == "min"
+    if is_real(a) or is_real(b):
+        op = RealOp.MIN if least else RealOp.MAX
+        return Real(RBin(op, to_real(a, e.span).expr, to_real(b, e.span).expr), real_type(a, b))
+    x, y, kind = common_int(to_int(a, e.span), to_int(b, e.span))
+    return int_binary(IntOp.MIN if least else IntOp.MAX, x, y, kind)
+
+
+def _abs(st: State, e: ast.Call) -> Value:
+    value = _values(st, e, 1)[0]
+    if is_real(value):
+        return Real(RFn(RealFn.ABS, to_real(value, e.span).expr))
+    number = to_int(value, e.span, IntType.I32)
+    minus = negate(number, e.span)
+    return int_binary(IntOp.MAX, number, to_int(minus, e.span), IntType.I32)
+
+
+def _reciprocal(st: State, e: ast.Call) -> Value:
+    return Real(RBin(RealOp.DIV, RLit(Fraction(1)), _reals(st, e, 1)[0]))
+
+
+def _power(st: State, e: ast.Call) -> Value:
+    base, exponent = _values(st, e, 2)
+    power = to_real(exponent, e.span).expr
+    value = to_real(base, e.span)
+    if isinstance(power, RLit):
+        if power.value == Fraction(1, 2):
+            return Real(RFn(RealFn.SQRT, value.expr), value.type)
+        if power.value == Fraction(-1, 2):
+            return Real(RFn(RealFn.RSQRT, value.expr), value.type)
+        if power.value.denominator == 1 and 1 <= power.value <= 8:
+            kept = st.copy(value, e.span)
+            out = to_real(kept, e.span).expr
+            for _ in range(int(power.value) - 1):
+                out = RBin(RealOp.MUL, out, to_real(kept, e.span).expr)
+            return Real(out, value.type)
+    raise Refusal(
+        "powf needs a literal exponent out of 0.5, -0.5, 1 ... 8", e.span, "multiply, or use expf and logf"
+    )
+
+
+def _load(st: State, e: ast.Call) -> Value:
+    pointer = _values(st, e, 1)[0]
+    if not isinstance(pointer, Ptr):
+        raise Refusal(f"{e.name} takes a pointer", e.span)
+    return st.read(deref(st, pointer, e.span), e.span)
+
+
+def _sync(st: State, e: ast.Call) -> Value:
+    _values(st, e, 0)
+    st.barrier(e.span)
+    return Nothing()
+
+
+def _syncwarp(st: State, e: ast.Call) -> Value:
+    if e.args:
+        _mask(st, e.args[0])
+    if len(e.args) > 1:
+        raise Refusal("__syncwarp takes at most one argument", e.span)
+    st.emit(SyncWarp(e.span))
+    return Nothing()
+
+
+def _mask(st: State, arg: ast.Expr) -> None:
+    if constant(evaluate(st, arg)) not in (_FULL, -1):
+        raise Refusal("only the full mask 0xffffffff is in the language", arg.span, "let all lanes take part")
+
+
+def _shuffle(st: State, e: ast.Call) -> Value:
+    if len(e.args) not in (3, 4):
+        raise Refusal(f"{e.name} takes 3 or 4 arguments, not {len(e.args)}", e.span)
+    _mask(st, e.args[0])
+    value = evaluate(st, e.args[1])
+    if not is_real(value):
+        raise Refusal(
+            "shuffles of integers are outside the language",
+            e.args[1].span,
+            "shuffle floats, or use shared memory",
+        )
+    real = to_real(value, e.args[1].span)
+    lane = to_int(evaluate(st, e.args[2]), e.args[2].span)
+    width = 32
+    if len(e.args) == 4:
+        known = constant(evaluate(st, e.args[3]))
+        if known not in (1, 2, 4, 8, 16, 32):
+            raise Refusal("the width of a shuffle must be a literal power of two up to 32", e.args[3].span)
+        width = known or 32
+    if isinstance(real.expr, RVar):
+        source = real.expr.var
+    else:
+        source = st.real_var("lane")
+        st.emit(SetR(source, real.expr, e.span))
+    out = st.real_var("shfl")
+    st.emit(Shfl(_SHUFFLES[e.name], out, source, lane.expr, width, e.span))
+    return Real(RVar(out), real.type)
+
+
+def _atomic_add(st: State, e: ast.Call) -> Value:
+    if len(e.args) != 2:
+        raise Refusal("atomicAdd takes 2 arguments", e.span)
+    pointer = evaluate(st, e.args[0])
+    value = evaluate(st, e.args[1])
+    place = deref(st, pointer, e.span) if isinstance(pointer, Ptr) else None
+    if not isinstance(place, Cell) or place.const:
+        raise Refusal("atomicAdd takes the address of an element that can be written", e.args[0].span)
+    if isinstance(place.type, RealTy):
+        st.emit(AtomicAdd(place.array, place.index, to_real(value, e.span).expr, e.span))
+    elif isinstance(place.type, IntType):
+        st.emit(AtomicAdd(place.array, place.index, to_int(value, e.span, place.type).expr, e.span))
+    return Nothing()
+
+
+def _make_vector(st: State, e: ast.Call) -> Value:
+    ty = scalar_type(e.name.removeprefix("make_"))
+    if not isinstance(ty, VecTy):
+        raise Refusal(f"unknown function {e.name!r}", e.span)
+    items: list[Int | Real] = []
+    for value, arg in zip(_values(st, e, ty.lanes), e.args, strict=True):
+        items.append(
+            to_int(value, arg.span, ty.elem) if isinstance(ty.elem, IntType) else to_real(value, arg.span)
+        )
+    return Vec(tuple(items), ty)
+
+
+def _negative_infinity(st: State, e: ast.Call) -> Value:
+    return Real(RNegInf())
+
+
+_HANDLERS: dict[str, Callable[[State, ast.Call], Value]] = {
+    **dict.fromkeys(_UNARY, _unary),
+    **dict.fromkeys(_BINARY, _binary),
+    **dict.fromkeys(_EXACT_CASTS, _exact_cast),
+    **dict.fromkeys(_SHUFFLES, _shuffle),
+    **dict.fromkeys(("fmaf", "fma", "__fmaf_rn"), _fma),
+    **dict.fromkeys(("min", "max"), _min_max),
+    **dict.fromkeys(("powf", "pow", "__powf"), _power),
+    **dict.fromkeys(("__ldg", "__ldcs", "__ldcg", "__ldca"), _load),
+    **dict.fromkeys((f"make_{b}{n}" for b in ("float", "int", "uint") for n in (2, 3, 4)), _make_vector),
+    "abs": _abs,
+    "__frcp_rn": _reciprocal,
+    "__syncthreads": _sync,
+    "__syncwarp": _syncwarp,
+    "atomicAdd": _atomic_add,
+    "__int_as_float": _negative_infinity,
+}
+BUILTINS = frozenset(_HANDLERS)

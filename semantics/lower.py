@@ -1,0 +1,352 @@
+"""Statements and functions of the surface AST to a core kernel.
+
+Structured control only: an early `return` puts the rest of the function in the other branch; `break`,
+`continue` and returns that cannot be placed so set a flag that guards what follows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from semantics import ast
+from semantics.convert import convert, to_bool
+from semantics.core import (
+    BAnd,
+    BExpr,
+    BLit,
+    CmpOp,
+    ICmp,
+    If,
+    ILit,
+    IntType,
+    ISelect,
+    IVar,
+    SetI,
+    Stmt,
+    While,
+)
+from semantics.declare import declare
+from semantics.elaborate import evaluate, step
+from semantics.flow import completes, escapes
+from semantics.span import NOWHERE, Refusal, Span
+from semantics.state import Frame, Loop, State
+from semantics.values import Value, VoidTy, constant
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Begin or end of a scope among statements to lower."""
+
+    opens: bool
+
+
+OPEN, CLOSE = Mark(True), Mark(False)
+Item = ast.Stmt | Mark
+
+
+def function_body(st: State, body: Sequence[ast.Stmt], frame: Frame) -> None:
+    """Lower a whole body in the frame of its function; emits the flag's initialisation if it is read."""
+    saved = st.frame, st.loops
+    st.frame, st.loops = frame, []
+    with st.block() as out, st.scope():
+        sequence(st, list(body))
+    st.frame, st.loops = saved
+    statements = tuple(out)
+    flag = frame.returned
+    if flag is not None and flag in st.watched:
+        st.emit(SetI(flag, ILit(0), body[0].span if body else NOWHERE))
+    elif flag is not None:
+        statements = without(statements, flag)
+    for s in statements:
+        st.out.append(s)
+
+
+def sequence(st: State, items: list[Item]) -> None:
+    """Lower statements in order; a statement that may jump decides where the rest goes."""
+    for k, item in enumerate(items):
+        rest = items[k + 1 :]
+        if isinstance(item, Mark):
+            if item.opens:
+                st.scopes.append({})
+            else:
+                st.scopes.pop()
+            continue
+        jumps = escapes(item)
+        if not jumps:
+            statement(st, item)
+            continue
+        match item:
+            case ast.Block(body):
+                sequence(st, [OPEN, *body, CLOSE, *rest])
+            case ast.If():
+                _branch(st, item, rest)
+            case ast.Return() | ast.Break() | ast.Continue():
+                _jump(st, item)
+                _check_dead(st, rest)
+            case _:
+                statement(st, item)
+                _guarded(st, jumps, rest, item.span)
+        return
+
+
+def statement(st: State, s: ast.Stmt) -> None:
+    """Lower one statement that nothing jumps out of (loops may return through their flag)."""
+    match s:
+        case ast.Decl():
+            declare(st, s)
+        case ast.ExprStmt(e):
+            effect(st, e)
+        case ast.Block(body):
+            with st.scope():
+                sequence(st, list(body))
+        case ast.Empty():
+            pass
+        case ast.If():
+            _branch(st, s, [])
+        case ast.For():
+            with st.scope():
+                if isinstance(s.init, ast.Decl):
+                    declare(st, s.init)
+                elif s.init is not None:
+                    effect(st, s.init.expr)
+                _loop(st, s.cond, s.step, s.body, s.span)
+        case ast.While(cond, body):
+            _loop(st, cond, None, body, s.span)
+        case ast.DoWhile(body, cond):
+            _do(st, body, cond, s.span)
+        case ast.Launch():
+            raise Refusal(
+                "a kernel is launched in the launcher only",
+                s.span,
+                "dynamic parallelism is outside the language",
+            )
+        case _:
+            raise Refusal("this statement may not stand here", s.span)
+
+
+def effect(st: State, e: ast.Expr) -> None:
+    """Evaluate an expression for its effect only."""
+    match e:
+        case ast.Postfix(op, operand, span):
+            step(st, operand, op, span)
+        case ast.Binary(",", left, right):
+            effect(st, left)
+            effect(st, right)
+        case _:
+            evaluate(st, e)
+
+
+# ---------------------------------------------------------------- branches and jumps
+
+
+def _branch(st: State, s: ast.If, rest: list[Item]) -> None:
+    cond = to_bool(evaluate(st, s.cond), s.cond.span)
+    known = constant(cond)
+    other: list[Item] = [OPEN, s.other, CLOSE] if s.other else []
+    then: list[Item] = [OPEN, s.then, CLOSE]
+    if s.constexpr and known is None:
+        raise Refusal("the condition of `if constexpr` is not known at compile time", s.cond.span)
+    if known is not None:
+        if not s.constexpr:
+            _check_dead(st, other if known else then)
+        sequence(st, [*(then if known else other), *rest])
+        return
+    jumps = escapes(s)
+    after: list[Item] = []
+    if jumps and not completes(s.then):
+        other = [*other, *rest]
+    elif jumps and s.other is not None and not completes(s.other):
+        then = [*then, *rest]
+    else:
+        after = rest
+    st.emit(If(cond.expr, _branch_body(st, then), _branch_body(st, other), s.span))
+    if jumps:
+        _guarded(st, jumps, after, s.span)
+
+
+def _branch_body(st: State, items: list[Item]) -> tuple[Stmt, ...]:
+    saved = st.scopes
+    st.scopes = [dict(scope) for scope in saved]
+    try:
+        with st.block() as out:
+            sequence(st, items)
+    finally:
+        st.scopes = saved
+    return tuple(out)
+
+
+def _check_dead(st: State, items: list[Item]) -> None:
+    """Lower code that never runs, for its refusals only; nothing of it stays."""
+    statements = [i for i in items if not isinstance(i, Mark)]
+    if not statements:
+        return
+    kept = list(st.arrays), list(st.int_vars), list(st.real_vars), dict(st.names), dict(st.shared), st.size
+    frame, loops = replace(st.frame), [replace(loop) for loop in st.loops]
+    watched = set(st.watched)
+    _branch_body(st, items)
+    st.arrays, st.int_vars, st.real_vars, st.names, st.shared, st.size = kept
+    st.watched = watched
+    st.frame, st.loops = frame, loops
+
+
+def _guarded(st: State, jumps: frozenset[str], rest: list[Item], span: Span) -> None:
+    """Lower what follows a statement that may have jumped."""
+    if not any(not isinstance(i, Mark) for i in rest):
+        for item in rest:
+            if isinstance(item, Mark):
+                st.scopes.append({}) if item.opens else st.scopes.pop()
+        return
+    body = _branch_body(st, rest)
+    cond = _clear(st, jumps)
+    if cond is None:
+        for s in body:
+            st.out.append(s)
+    else:
+        st.emit(If(cond, body, (), span))
+
+
+def _clear(st: State, jumps: frozenset[str]) -> BExpr | None:
+    """The condition that none of the jumps was taken; marks their flags as read."""
+    flags: list[int] = []
+    if "return" in jumps and st.frame.returned is not None:
+        flags.append(st.frame.returned)
+    if st.loops:
+        if "break" in jumps and st.loops[-1].broken is not None:
+            flags.append(st.loops[-1].broken)
+        if "continue" in jumps and st.loops[-1].continued is not None:
+            flags.append(st.loops[-1].continued)
+    cond: BExpr | None = None
+    for flag in flags:
+        st.watched.add(flag)
+        test = ICmp(CmpOp.EQ, IVar(flag), ILit(0))
+        cond = test if cond is None else BAnd(cond, test)
+    return cond
+
+
+def _jump(st: State, s: ast.Return | ast.Break | ast.Continue) -> None:
+    match s:
+        case ast.Return(value):
+            _return_value(st, value, s.span)
+            if st.frame.returned is None:
+                st.frame.returned = st.int_var("returned", IntType.I32)
+            flag = st.frame.returned
+        case ast.Break():
+            if not st.loops:
+                raise Refusal("`break` outside a loop", s.span)
+            if st.loops[-1].broken is None:
+                st.loops[-1].broken = st.int_var("broken", IntType.I32)
+            flag = st.loops[-1].broken
+        case ast.Continue():
+            if not st.loops:
+                raise Refusal("`continue` outside a loop", s.span)
+            if st.loops[-1].continued is None:
+                st.loops[-1].continued = st.int_var("continued", IntType.I32)
+            flag = st.loops[-1].continued
+    st.emit(SetI(flag, ILit(1), s.span))
+
+
+def _return_value(st: State, value: ast.Expr | None, span: Span) -> None:
+    frame = st.frame
+    if isinstance(frame.returns, VoidTy):
+        if value is not None:
+            effect(st, value) if isinstance(value, ast.Call) else _no_value(span)
+        return
+    if value is None:
+        raise Refusal("this function must return a value", span)
+    out: Value = convert(evaluate(st, value), frame.returns, span)
+    if frame.result is None:
+        frame.result = st.variable("result", frame.returns, span)
+    st.initialise(frame.result, out, span)
+
+
+def _no_value(span: Span) -> None:
+    raise Refusal("a void function returns no value", span)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def _loop(st: State, cond: ast.Expr | None, after: ast.Expr | None, body: ast.Stmt, span: Span) -> None:
+    """`for` and `while`: condition first, then body and step."""
+    loop = Loop()
+    test, before = _condition(st, cond)
+    st.loops.append(loop)
+    inner = _loop_body(st, body)
+    with st.block() as tail:
+        if after is not None:
+            effect(st, after)
+        tail.extend(before)
+    leaves = _clear(st, escapes_of(body) & {"break", "return"})
+    inner = _strip(st, loop.continued, inner, span)
+    if leaves is not None and tail:
+        inner = (*inner, If(leaves, tuple(tail), (), span))
+    else:
+        inner = (*inner, *tail)
+    st.loops.pop()
+    if loop.broken is not None:
+        st.emit(SetI(loop.broken, ILit(0), span))
+    st.out.extend(before)
+    st.emit(While(test if leaves is None else BAnd(leaves, test), inner, span))
+
+
+def _condition(st: State, cond: ast.Expr | None) -> tuple[BExpr, list[Stmt]]:
+    with st.block() as before:
+        test = BLit(True) if cond is None else to_bool(evaluate(st, cond), cond.span).expr
+    return test, before
+
+
+def _loop_body(st: State, body: ast.Stmt) -> tuple[Stmt, ...]:
+    st.depth += 1
+    out = _branch_body(st, [OPEN, body, CLOSE])
+    st.depth -= 1
+    return out
+
+
+def escapes_of(body: ast.Stmt) -> frozenset[str]:
+    """Jumps in a loop's body, `break` and `continue` of this loop included."""
+    return escapes(body)
+
+
+def _strip(st: State, flag: int | None, body: tuple[Stmt, ...], span: Span) -> tuple[Stmt, ...]:
+    """Reset a `continue` flag at the start of the body, or drop it when nothing reads it."""
+    if flag is None:
+        return body
+    if flag in st.watched:
+        return (SetI(flag, ILit(0), span), *body)
+    return without(body, flag)
+
+
+def _do(st: State, body: ast.Stmt, cond: ast.Expr, span: Span) -> None:
+    """`do body while (cond);` through a register that says whether to go on."""
+    loop = Loop()
+    st.loops.append(loop)
+    inner = _loop_body(st, body)
+    test, before = _condition(st, cond)
+    leaves = _clear(st, escapes_of(body) & {"break", "return"})
+    inner = _strip(st, loop.continued, inner, span)
+    st.loops.pop()
+    if isinstance(test, BLit) and not test.value and leaves is None:
+        st.out.extend(inner)
+        return
+    if loop.broken is not None:
+        st.emit(SetI(loop.broken, ILit(0), span))
+    go = st.int_var("again", IntType.I32)
+    st.emit(SetI(go, ILit(1), span))
+    decide: tuple[Stmt, ...] = (*before, SetI(go, ISelect(test, ILit(1), ILit(0)), span))
+    if leaves is not None:
+        decide = (If(leaves, decide, (SetI(go, ILit(0), span),), span),)
+    st.emit(While(ICmp(CmpOp.EQ, IVar(go), ILit(1)), (*inner, *decide), span))
+
+
+def without(body: tuple[Stmt, ...], flag: int) -> tuple[Stmt, ...]:
+    """The statements less the assignments of a flag that nothing reads."""
+    out: list[Stmt] = []
+    for s in body:
+        match s:
+            case SetI(var) if var == flag:
+                continue
+            case If(cond, then, other, span):
+                out.append(If(cond, without(then, flag), without(other, flag), span))
+            case While(cond, inner, span):
+                out.append(While(cond, without(inner, flag), span))
+            case _:
+                out.append(s)
+    return tuple(out)
