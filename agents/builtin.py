@@ -107,8 +107,9 @@ class _Round:
                     score = max(0.0, scored.reward.value) / best if best > 0 else 0.0
                     bandit.observe(arms_of(scored.candidate.family, scored.candidate.schedule), score)
             self.steering.apply(bandit)
+        top = best_start(self.context.insights, self.context.task)
         for insight in self.context.insights:
-            for arm, score in _beliefs(insight):
+            for arm, score in _beliefs(insight, top):
                 self.informed.observe([arm], score, _INSIGHT_WEIGHT)
 
     def _correct(self) -> list[Scored]:
@@ -400,15 +401,29 @@ def _own(family: Family, schedule: Schedule) -> Schedule:
 # ---------------------------------------------------------------- insights as beliefs
 
 
-def _beliefs(insight: Insight) -> list[tuple[Arm, float]]:
-    """Scores an insight suggests for the arms that its change pulled and left."""
+def best_start(insights: tuple[Insight, ...], task: Task) -> float:
+    """The best reward among insights about first kernels of a task, which have no kernel before them."""
+    ratios = (
+        i.context.get("ratio") for i in insights if i.before is None and i.context.get("task") == task.name
+    )
+    return max((float(r) for r in ratios if isinstance(r, int | float)), default=0.0)
+
+
+def _beliefs(insight: Insight, top: float) -> list[tuple[Arm, float]]:
+    """Scores an insight suggests for the arms that its change pulled and left. A first kernel counts
+    by its reward as a share of `top`; a change by its factor, half for none."""
     family = str(insight.context.get("kernel_family", ""))
     ratio = insight.context.get("ratio")
     if insight.retracted or not family or not isinstance(ratio, int | float):
         return []
-    gain = min(2.0, max(0.0, float(ratio)))
-    significant = abs(insight.change) > 2 * insight.spread
-    score = 0.5 + 0.5 * (gain - 1.0) if significant else 0.5
+    if insight.before is None:
+        if top <= 0:
+            return []
+        score = min(1.0, max(0.0, float(ratio)) / top)
+    elif abs(insight.change) > 2 * insight.spread:
+        score = 0.5 * min(2.0, max(0.0, float(ratio)))
+    else:
+        score = 0.5
     found: list[tuple[Arm, float]] = []
     for key, value in insight.context.items():
         side, _, name = key.partition(".")
@@ -424,7 +439,7 @@ def _used(insights: tuple[Insight, ...], family: str, schedule: Schedule) -> tup
     return tuple(
         i.id
         for i in insights
-        if i.effective and any(arm in pulled and score > 0.5 for arm, score in _beliefs(i))
+        if i.effective and any(arm in pulled and score > 0.5 for arm, score in _beliefs(i, 0.0))
     )
 
 
