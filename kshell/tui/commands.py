@@ -67,7 +67,7 @@ COMMANDS: tuple[Command, ...] = (
         _KERNEL,
         "y",
         "y",
-        "[code|proof|log|...]",
+        "[PANE]",
         footer="copy",
     ),
     Command(

@@ -14,11 +14,12 @@ COLUMNS: tuple[tuple[str, int], ...] = (
     ("kernel", 7),
     ("stage", 11),
     ("reward", 7),
-    ("ms", 9),
-    ("roof", 6),
+    ("ms", 8),
+    ("roof", 7),
     ("proof", 13),
     ("from", 6),
 )
+NUMBERS = ("reward", "ms", "roof")
 FIXED = 2 + sum(width for _, width in COLUMNS)
 
 
@@ -45,13 +46,14 @@ def items(session: Session, by_reward: bool) -> list[Item]:
 
 
 def header(width: int, palette: Palette, by_reward: bool = False) -> Text:
-    """The names of the columns; `reward ▾` says that the table is sorted by it."""
+    """The names of the columns; `▾` behind reward says that the table is sorted by it."""
     names = "  "
     for name, size in COLUMNS:
-        name = "reward▾" if by_reward and name == "reward" else name
-        names += (
-            right(name, size - 1) + " " if name in ("reward▾", "reward", "ms", "roof") else fit(name, size)
-        )
+        if name not in NUMBERS:
+            names += fit(name, size)
+            continue
+        after = "▾" if by_reward and name == "reward" else " "
+        names += fit(right(name, 5 if name == "roof" else 6) + after, size)
     return line((fit(names + " change", width), palette.dim))
 
 
@@ -86,8 +88,8 @@ def row_line(session: Session, row: Row, width: int, palette: Palette, current: 
         (fit(f"{row.label} {flag}", 7), name_style),
         (fit(stage, 11), stage_style),
         (right(reward, 6) + " ", reward_style),
-        (right(latency, 8) + " ", palette.text if row.median_ms is not None else palette.dim),
-        (right(roof, 5) + " ", palette.dim),
+        (fit(right(latency, 6), 8), palette.text if row.median_ms is not None else palette.dim),
+        (fit(right(roof, 5), 7), palette.dim),
         (fit(proof, 13), proof_style),
         (fit(origin, 6), palette.dim),
         (fit(" " + (row.candidate.strategy or row.candidate.family), max(0, width - FIXED)), palette.dim),

@@ -53,7 +53,9 @@ def _rounds(session: Session, width: int, palette: Palette) -> list[Text]:
     best = [session.round_best_ms[k] for k in sorted(session.round_best_ms)]
     if not best:
         return []
-    text = sparkline(best, max(4, width - 40))
+    room = max(4, width - 40)
+    wide = max(1, min(4, room // len(best)))
+    text = "".join(block * wide for block in sparkline(best, room // wide))
     return [
         line(
             ("best by round  ", palette.dim),

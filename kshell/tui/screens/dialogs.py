@@ -1,6 +1,6 @@
 """Questions and notices on top of a screen. All of them work with the arrow keys, Enter and Escape."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.text import Text
@@ -104,7 +104,7 @@ class Ask(ModalScreen[str]):
 
 
 class Page(ModalScreen[None]):
-    """A page of text: the help, the summary of a session. Enter, Escape, `q` and `?` close it."""
+    """A page of text, built for the width it gets: the help, the summary of a session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,escape,q,question_mark", "dismiss", show=False),
@@ -114,9 +114,9 @@ class Page(ModalScreen[None]):
         Binding("pagedown,space", "scroll(10)", show=False),
     ]
 
-    def __init__(self, lines: Sequence[Text], palette: Palette) -> None:
+    def __init__(self, build: Callable[[int], list[Text]], palette: Palette) -> None:
         super().__init__()
-        self._content, self._palette = lines, palette
+        self._build, self._palette = build, palette
         self._body = Lines(id="page-body")
         self._foot = Lines(id="page-foot")
 
@@ -129,7 +129,6 @@ class Page(ModalScreen[None]):
     def on_mount(self) -> None:
         """Fill in."""
         self._body.palette = self._palette
-        self._body.show(self._content)
         self._foot.can_focus = False
         self._foot.show(
             [
@@ -141,8 +140,14 @@ class Page(ModalScreen[None]):
                 )
             ]
         )
-        self._body.styles.height = "auto" if len(self._content) < 12 else "1fr"
         self._body.focus()
+
+    def on_resize(self) -> None:
+        """Build for another width; the page is as high as its text, or as the screen allows."""
+        width = min(84, self.size.width * 96 // 100) - 7
+        lines = self._build(width)
+        self._body.styles.height = min(len(lines), max(3, self.size.height * 92 // 100 - 5))
+        self._body.show(lines)
 
     def text(self) -> str:
         """The page as plain text."""

@@ -53,16 +53,10 @@ def help_lines(session: Session | None, width: int, palette: Palette) -> list[Te
         out.append(line((name, palette.title)))
         for command in commands:
             key = f"{command.shown:<6}"
-            usage = f"{command.usage:<24}"
-            verb = f"   {command.verb}" if command.verb and width > 100 else ""
-            out.append(
-                line(
-                    ("  " + key, palette.accent),
-                    (usage, palette.text),
-                    (command.help, palette.dim),
-                    (verb, palette.faint),
-                )
-            )
+            usage = f"{command.usage:<22}"
+            text, *more = prose(command.help, max(20, width - 30), palette.dim)
+            out.append(line(("  " + key, palette.accent), (usage, palette.text)) + text)
+            out += [line(" " * 30) + rest for rest in more]
         out.append(Text(""))
     out.append(line(("Signs", palette.title)))
     out += [line((f"  {sign:<10}", palette.accent), (meaning, palette.dim)) for sign, meaning in LEGEND]

@@ -53,8 +53,8 @@ class SessionScreen(SessionView):
 
     def do_budget(self, argument: str) -> None:
         """Show the summary: spent, left, promoted."""
-        width = min(76, self.size.width - 8)
-        self.app.push_screen(Page(summary_lines(self.session, width, self.shell.palette), self.shell.palette))
+        palette = self.shell.palette
+        self.app.push_screen(Page(lambda width: summary_lines(self.session, width, palette), palette))
 
     def do_detach(self, argument: str) -> None:
         """Leave the session running."""
@@ -298,7 +298,7 @@ class SessionScreen(SessionView):
     def do_help(self, argument: str) -> None:
         """What to do now, commands, keys, signs."""
         palette = self.shell.palette
-        self.app.push_screen(Page(help_lines(self.session, self.size.width - 8, palette), palette))
+        self.app.push_screen(Page(lambda width: help_lines(self.session, width, palette), palette))
 
     def do_command(self, argument: str) -> None:
         """Open the command line."""

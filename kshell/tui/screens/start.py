@@ -212,7 +212,8 @@ class StartScreen(Screen[None]):
         small = width < MINIMUM[0] or height < MINIMUM[1]
         self.set_class(small, "-small")
         self.query_one("#small", Static).update(
-            f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\nMake it larger."
+            f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
+            "Make it larger."
         )
         for view in (self.banner, self.task_list, self.settings, self.past_list):
             view.palette = palette
@@ -388,7 +389,7 @@ class StartScreen(Screen[None]):
         from kshell.tui.screens.help import help_lines
 
         palette = self.shell.palette
-        self.app.push_screen(Page(help_lines(None, self.size.width - 8, palette), palette))
+        self.app.push_screen(Page(lambda width: help_lines(None, width, palette), palette))
 
     def action_theme(self) -> None:
         """The next theme."""

@@ -53,6 +53,7 @@ class SessionView(Screen[None]):
         self.session = Session()
         self.chosen = ""
         self.following = True
+        self.pane_chosen = False
         self.mode = Mode.SOURCE
         self.recent = list(PANES)
         self.zoomed = ""
@@ -215,6 +216,8 @@ class SessionView(Screen[None]):
         """Until the person chooses, the cursor is on the kernel being proven, the best, or the newest."""
         session = self.session
         proving = [key for key in session.order if session.rows[key].proof == "running"]
+        if proving and not self.pane_chosen and self.arrangement.mode != "tall" and self.recent[0] != "proof":
+            self.show_pane("proof", by_person=False)
         target = proving[-1] if proving else session.best or (session.order[-1] if session.order else "")
         if target and target != self.chosen:
             self.choose(target)
@@ -233,10 +236,8 @@ class SessionView(Screen[None]):
             self.shell.leave()
         elif self.is_current and self.session.finished:
             self._told = True
-            width = min(76, self.size.width - 8)
-            self.app.push_screen(
-                Page(summary_lines(self.session, width, self.shell.palette), self.shell.palette)
-            )
+            palette = self.shell.palette
+            self.app.push_screen(Page(lambda width: summary_lines(self.session, width, palette), palette))
 
     def repaint(self) -> None:
         """Arrange and paint everything anew: after a resize, another theme, another pane."""
@@ -268,8 +269,10 @@ class SessionView(Screen[None]):
         for view in self.views.values():
             view.palette = self.shell.palette
 
-    def show_pane(self, pane: str) -> None:
-        """Bring a pane to the screen; the focus goes with it if it was in another pane."""
+    def show_pane(self, pane: str, by_person: bool = True) -> None:
+        """Bring a pane to the screen; the focus goes with it if it was in another pane. Once the person
+        chose a pane, none comes by itself."""
+        self.pane_chosen = self.pane_chosen or by_person
         in_pane = any(view.has_focus for view in self.views.values())
         self.recent.remove(pane)
         self.recent.insert(0, pane)

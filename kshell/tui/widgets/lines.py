@@ -40,7 +40,7 @@ class Lines(ScrollView, can_focus=True):
     @property
     def room(self) -> int:
         """Cells a line may use, the scrollbar's column kept free."""
-        return max(1, self.size.width if self.show_vertical_scrollbar else self.size.width - 1)
+        return max(1, min(self.scrollable_content_region.width, self.size.width - 1))
 
     def show(self, lines: Sequence[Text], *, top: bool = False) -> None:
         """Replace the lines; with `top`, scroll back to the first. Lines that did not change are not

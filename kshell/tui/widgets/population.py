@@ -139,7 +139,7 @@ class Population(Vertical):
             table.virtual_size = Size(table.room, len(table.items))
             self.header.show(draw.header(table.room, palette, self.by_reward))
             table.refresh()
-            if table.chosen in table.at and not table.has_focus:
+            if table.chosen in table.at:
                 table.reveal(table.at[table.chosen])
             return
         for key in dirty & table.at.keys():
