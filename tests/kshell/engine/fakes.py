@@ -4,7 +4,9 @@ one whose session ran in a killed process, can see what was done and how often."
 import asyncio
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -93,11 +95,13 @@ class FakeEvaluator:
 
     def __init__(self, journal: Journal, wait: float = 0.0) -> None:
         self._journal, self._wait = journal, wait
-        self.profiling = self.overlaps = 0
+        self.busy: Counter[str] = Counter()
+        self.overlaps: Counter[str] = Counter()
+        self.disturbed = False
 
     async def compile(self, candidate: Candidate, task: Task, workload: Workload) -> CompileResult:
         self._journal.write("compile", candidate.id)
-        await self._work()
+        await self._work("compile")
         bad = quality(candidate) % 5 == 0
         return CompileResult(ok=not bad, diagnostics="1:1: no such thing\ncaret" if bad else "", seconds=0.5)
 
@@ -105,7 +109,7 @@ class FakeEvaluator:
         self, candidate: Candidate, task: Task, workload: Workload, compiled: CompileResult
     ) -> ValidationResult:
         self._journal.write("validate", candidate.id)
-        await self._work()
+        await self._work("validate")
         wrong = quality(candidate) % 5 == 1
         return ValidationResult(ok=not wrong, reason="y[3] is off by 1" if wrong else "", seconds=0.2)
 
@@ -113,17 +117,18 @@ class FakeEvaluator:
         self, candidate: Candidate, task: Task, workload: Workload, compiled: CompileResult
     ) -> ProfileResult:
         self._journal.write("profile", candidate.id)
-        await self._work()
+        await self._work("profile")
         speed = 1 + quality(candidate)
         return ProfileResult(
             ok=True, device="cpu", median_ms=1000 / speed, baseline_ms=1000.0, speedup=float(speed), samples=9
         )
 
-    async def _work(self) -> None:
-        self.profiling += 1
-        self.overlaps = max(self.overlaps, self.profiling)
+    async def _work(self, stage: str) -> None:
+        self.busy[stage] += 1
+        self.overlaps[stage] = max(self.overlaps[stage], self.busy[stage])
+        self.disturbed |= self.busy["profile"] > 0 and self.busy.total() > 1
         await asyncio.sleep(self._wait)
-        self.profiling -= 1
+        self.busy[stage] -= 1
 
 
 class FakeVerifier:
@@ -245,15 +250,24 @@ def parts(journal: Journal, wait: float = 0.0) -> Parts:
     )
 
 
+def replaced(made: Parts, **others: object) -> Parts:
+    """The doubles with some replaced."""
+    return replace(made, **others)
+
+
+def chosen(**settings: object) -> Settings:
+    """3 rounds of 4, seed 1, with some settings replaced."""
+    return Settings.model_validate({"rounds": 3, "group": 4, "seed": 1, **settings})
+
+
 def session(store: Store, folder: Path, made: Parts, name: str = "s", **settings: object) -> Session:
-    """A session on the doubles; `settings` replace the defaults (3 rounds of 4, seed 1)."""
-    chosen = Settings.model_validate({"rounds": 3, "group": 4, "seed": 1, **settings})
+    """A session on the doubles."""
     return Session(
         store=store,
         name=name,
         task=TASK,
         workload=TASK.workload(),
-        settings=chosen,
+        settings=chosen(**settings),
         parts=made,
         exports=folder / "exports",
     )
