@@ -7,11 +7,6 @@ from dataclasses import dataclass, field
 
 from semantics.span import NOWHERE, Span
 
-
-def _span() -> Span:
-    return field(default=NOWHERE, compare=False, repr=False)
-
-
 # ---------------------------------------------------------------- types
 
 
@@ -27,7 +22,7 @@ class CType:
     reference: bool = False
     volatile: bool = False
     const_pointer: bool = False
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 # ---------------------------------------------------------------- expressions
@@ -38,7 +33,7 @@ class IntLit:
     """Integer literal as written."""
 
     text: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +41,7 @@ class FloatLit:
     """Float literal as written."""
 
     text: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +49,7 @@ class BoolLit:
     """`true` or `false`."""
 
     value: bool
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +57,7 @@ class Name:
     """An identifier."""
 
     name: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +65,8 @@ class Member:
     """`object.field`."""
 
     object: "Expr"
-    field: str
-    span: Span = _span()
+    member: str
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ class Index:
 
     base: "Expr"
     index: "Expr"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +85,7 @@ class Call:
     name: str
     targs: tuple["Expr | CType", ...]
     args: tuple["Expr", ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +94,7 @@ class Unary:
 
     op: str
     operand: "Expr"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +103,7 @@ class Postfix:
 
     op: str
     operand: "Expr"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +113,7 @@ class Binary:
     op: str
     left: "Expr"
     right: "Expr"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +123,7 @@ class Assign:
     op: str
     target: "Expr"
     value: "Expr"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,7 @@ class Ternary:
     cond: "Expr"
     then: "Expr"
     other: "Expr"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +143,7 @@ class Cast:
     type: CType
     args: tuple["Expr", ...]
     style: str = "c"
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +151,7 @@ class SizeOf:
     """`sizeof(type)`."""
 
     type: CType
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +159,7 @@ class InitList:
     """`{a, b}` as an initialiser."""
 
     items: tuple["Expr | InitList", ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Expr = (
@@ -199,7 +194,7 @@ class Declarator:
     extents: tuple["Expr | None", ...] = ()
     init: "Expr | InitList | None" = None
     call_init: bool = False
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +205,7 @@ class Decl:
     storage: tuple[str, ...]
     declarators: tuple[Declarator, ...]
     align: "Expr | None" = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +213,7 @@ class ExprStmt:
     """An expression for its effect."""
 
     expr: Expr
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,14 +221,14 @@ class Block:
     """`{ ... }`."""
 
     body: tuple["Stmt", ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Empty:
     """`;`."""
 
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +239,7 @@ class If:
     then: "Stmt"
     other: "Stmt | None" = None
     constexpr: bool = False
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +251,7 @@ class For:
     step: Expr | None
     body: "Stmt"
     unroll: str | None = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +261,7 @@ class While:
     cond: Expr
     body: "Stmt"
     unroll: str | None = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +271,7 @@ class DoWhile:
     body: "Stmt"
     cond: Expr
     unroll: str | None = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,21 +279,21 @@ class Return:
     """`return [value];`."""
 
     value: Expr | None = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
     """`break;`."""
 
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Continue:
     """`continue;`."""
 
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,7 +304,7 @@ class Launch:
     targs: tuple["Expr | CType", ...]
     config: tuple[Expr, ...]
     args: tuple[Expr, ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Stmt = Decl | ExprStmt | Block | Empty | If | For | While | DoWhile | Return | Break | Continue | Launch
@@ -325,7 +320,7 @@ class TemplateParam:
     name: str
     type: CType | None
     default: "Expr | CType | None" = None
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +329,7 @@ class Param:
 
     type: CType
     name: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,7 +345,7 @@ class Function:
     params: tuple[Param, ...]
     body: Block
     bounds: tuple[Expr, ...] = ()
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +354,7 @@ class Struct:
 
     name: str
     fields: tuple[Decl, ...]
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +364,7 @@ class Define:
     name: str
     params: tuple[str, ...] | None
     body: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,7 +372,7 @@ class Include:
     """A header the language knows, as written with its brackets."""
 
     name: str
-    span: Span = _span()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
 Item = Function | Struct | Decl

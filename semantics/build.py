@@ -99,7 +99,7 @@ def base_type(words: list[Token], span: Span) -> str:
     """Canonical spelling of a list of type words. Raises Refusal for an impossible mix."""
     texts = [w.value for w in words]
     if len(texts) == 1:
-        return _INT_SPELLING.get(texts[0], texts[0])
+        return str(_INT_SPELLING.get(texts[0], texts[0]))
     key = " ".join(sorted(texts))
     if not texts:
         raise Refusal("type is missing", span)

@@ -324,8 +324,8 @@ def negate(value: Value, span: Span) -> Value:
             raise Refusal("+INFINITY is outside the language", span, "only -INFINITY has a meaning")
         case Real(expr, kind):
             return Real(RFn(RealFn.NEG, expr), kind)
-    number = to_int(value, span)
-    return int_binary(IntOp.SUB, literal(0, number.type), number, number.type)
+    whole = to_int(value, span)
+    return int_binary(IntOp.SUB, literal(0, whole.type), whole, whole.type)
 
 
 def complement(value: Value, span: Span) -> Value:

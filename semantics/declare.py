@@ -8,6 +8,7 @@ from semantics.span import Refusal, Span
 from semantics.state import State
 from semantics.types import RAW, resolve
 from semantics.values import (
+    BYTE,
     BoolTy,
     Cell,
     Infinity,
@@ -39,7 +40,7 @@ def declare(st: State, d: ast.Decl) -> None:
     for v in d.declarators:
         if "shared" in " ".join(d.storage):
             _shared(st, d, v)
-        elif set(d.storage) - {"constexpr"} and not (d.storage == ("static", "constexpr")):
+        elif set(d.storage) - {"constexpr"} and d.storage != ("static", "constexpr"):
             raise Refusal(
                 f"`{d.storage[0]}` variables are outside the language here", d.span, "use a plain local"
             )
@@ -203,11 +204,6 @@ def _whole(array: int, ty: Ty, sizes: tuple[int, ...], const: bool = False) -> P
     return Ptr(array, None, ty, const, sizes[1:], len(sizes) > 1)
 
 
-def c_name(scalar: Ty) -> str:
-    """Element type of an array as C spells it."""
-    return show(scalar)
-
-
 def _local_array(st: State, d: ast.Decl, v: ast.Declarator) -> None:
     ty, scalar = _element(st, v)
     lanes = ty.lanes if isinstance(ty, VecTy) else 1
@@ -218,11 +214,11 @@ def _local_array(st: State, d: ast.Decl, v: ast.Declarator) -> None:
     total = lanes
     for size in sizes:
         total *= size
-    array = st.array(v.name, Space.LOCAL, c_name(scalar), total)
+    array = st.array(v.name, Space.LOCAL, show(scalar), total)
     if isinstance(v.init, ast.InitList):
         flat = _flatten(st, v.init, sizes, ty)
         for k, value in enumerate(flat):
-            st.initialise(Cell(array, ILit(k), scalar), value, v.span)
+            st.initialise(Cell(array, ILit(k), _scalar(scalar)), value, v.span)
     elif v.init is not None:
         raise Refusal("an array is initialised with {...}", v.span)
     const = v.type.const or "constexpr" in d.storage
@@ -257,21 +253,22 @@ def _shared(st: State, d: ast.Decl, v: ast.Declarator) -> None:
     key = ("extern",) if dynamic else (*st.instance, v.name, v.span)
     found = st.shared.get(key)
     raw = dynamic and v.type.base in RAW
-    ty, scalar = (RealTy("float"), RealTy("float")) if raw else _element(st, v)
+    ty, scalar = (BYTE, BYTE) if raw else _element(st, v)
+    sizes: tuple[int, ...] = (0,)
+    size: int | None = None
     if dynamic:
         if len(v.extents) != 1 or v.extents[0] is not None:
             raise Refusal("extern __shared__ needs the form `name[]`", v.span)
-        elem, size, sizes = "byte" if raw else c_name(scalar), None, (0,)
     else:
         sizes = extents(st, v)
         size = ty.lanes if isinstance(ty, VecTy) else 1
         for extent in sizes:
             size *= extent
-        elem = c_name(scalar)
+    elem = show(scalar)
     if found is None:
         found = st.array(v.name, Space.SHARED, elem, size)
         st.shared[key] = found
-    elif dynamic and st.arrays[found].elem != elem:
+    elif dynamic and "byte" not in (elem, st.arrays[found].elem) and st.arrays[found].elem != elem:
         raise Refusal("dynamic shared memory is declared twice with different types", v.span, "use one type")
     if d.align is not None:
         if (constant(evaluate(st, d.align)) or 0) % 16 == 0:

@@ -7,24 +7,35 @@ is refused when the order would matter."""
 from semantics import ast
 from semantics.convert import (
     binary,
+    common_int,
     complement,
     convert,
-    int_binary,
-    int_cast,
+    is_real,
     logic,
     negate,
+    real_type,
     select,
     to_bool,
     to_int,
     to_real,
     type_of,
 )
-from semantics.core import BLit, Check, CmpOp, Dim, ICmp, IntOp, IntType, ISpecial, Space, Special, Stmt
+from semantics.core import (
+    BLit,
+    BNot,
+    Dim,
+    IntType,
+    ISpecial,
+    RLit,
+    Special,
+    Stmt,
+)
 from semantics.core import If as CoreIf
 from semantics.effects import check_sequence, is_effectful
 from semantics.literals import int_literal, real_literal
+from semantics.pointers import advance, decay, deref, recast
 from semantics.span import Refusal, Span
-from semantics.state import State, add
+from semantics.state import State
 from semantics.types import resolve
 from semantics.values import (
     FLOAT,
@@ -134,8 +145,6 @@ def evaluate(st: State, e: ast.Expr) -> Value:
 
 def real_number(text: str, span: Span) -> Real:
     """A float literal."""
-    from semantics.core import RLit
-
     try:
         return Real(RLit(real_literal(text)), FLOAT if text[-1] in "fF" else RealTy("double"))
     except ValueError as error:
@@ -153,26 +162,6 @@ def arithmetic(op: str, a: Value, b: Value, span: Span) -> Value:
             f"`{op}` on pointers is outside the language", span, "compare or subtract indices instead"
         )
     return binary(op, a, b, span)
-
-
-def advance(p: Ptr, count: Int, op: str = "+") -> Ptr:
-    """The pointer moved by a number of pointees."""
-    scale = scale_of(p)
-    step = int_cast(IntType.I64, count) if scale != 1 and not p.flat else count
-    if scale != 1:
-        step = int_binary(IntOp.MUL, step, literal(scale, step.type), step.type)
-    if op == "-":
-        step = int_cast(IntType.I64, step)
-        step = int_binary(IntOp.SUB, literal(0, IntType.I64), step, IntType.I64)
-    return Ptr(p.array, add(p.offset, step, p.flat), p.elem, p.const, p.dims, p.flat)
-
-
-def scale_of(p: Ptr) -> int:
-    """Scalar elements of one pointee."""
-    size = p.elem.lanes if isinstance(p.elem, VecTy) else 1
-    for extent in p.dims:
-        size *= extent
-    return size
 
 
 # ---------------------------------------------------------------- places
@@ -250,52 +239,6 @@ def subscript(st: State, p: Ptr, index: ast.Expr) -> Ptr:
     return advance(p, to_int(evaluate(st, index), index.span))
 
 
-def deref(st: State, p: Ptr, span: Span) -> Place:
-    """The place a pointer points at."""
-    if p.dims:
-        raise Refusal("an array is no value; index all its dimensions", span)
-    offset = p.offset or literal(0)
-    if isinstance(p.elem, VecTy):
-        array = st.arrays[p.array]
-        if array.space is Space.LOCAL:
-            raise Refusal("vector access to a local array is outside the language", span, "use its elements")
-        _check_aligned(st, offset, p.elem.lanes, span)
-        return CellRow(p, offset, p.elem)
-    if isinstance(p.elem, IntType | RealTy | BoolTy):
-        return Cell(p.array, offset.expr, p.elem, p.const)
-    raise Refusal(
-        f"access to elements of type {show(p.elem)} is outside the language", span, "use plain arrays"
-    )
-
-
-def _check_aligned(st: State, offset: Int, lanes: int, span: Span) -> None:
-    """A check that the access starts at a multiple of its width, unless that is plain to see."""
-    if multiple_of(offset, lanes):
-        return
-    rest = int_binary(IntOp.MOD, offset, literal(lanes, offset.type), offset.type)
-    st.emit(Check(ICmp(CmpOp.EQ, rest.expr, literal(0, offset.type).expr), "MISALIGNED", span))
-
-
-def multiple_of(offset: Int, lanes: int) -> bool:
-    """Whether an offset is visibly a multiple: a literal, a product with one, a sum of such."""
-    from semantics.core import IBin, ICast, IExpr, ILit
-
-    def visible(e: IExpr) -> bool:
-        match e:
-            case ILit(value):
-                return value % lanes == 0
-            case ICast(_, inner):
-                return visible(inner)
-            case IBin(IntOp.MUL, _, a, b):
-                return visible(a) or visible(b)
-            case IBin(IntOp.ADD | IntOp.SUB, _, a, b):
-                return visible(a) and visible(b)
-            case _:
-                return False
-
-    return visible(offset.expr)
-
-
 # ---------------------------------------------------------------- reading
 
 
@@ -311,11 +254,6 @@ def _read(st: State, e: ast.Name | ast.Index | ast.Member) -> Value:
             if pointer.dims:
                 return decay(pointer)
             return st.read(deref(st, pointer, span), span)
-
-
-def decay(p: Ptr) -> Ptr:
-    """An array as a pointer to its first element."""
-    return Ptr(p.array, p.offset, p.elem, p.const, p.dims[1:], p.flat)
 
 
 def _name(st: State, name: str, span: Span) -> Value:
@@ -380,8 +318,6 @@ def _unary(st: State, e: ast.Unary) -> Value:
 
 
 def _not(value: Bool) -> Bool:
-    from semantics.core import BNot
-
     if isinstance(value.expr, BLit):
         return Bool(BLit(not value.expr.value))
     return Bool(value.expr.a if isinstance(value.expr, BNot) else BNot(value.expr))
@@ -485,8 +421,6 @@ def _ternary(st: State, e: ast.Ternary) -> Value:
 
 
 def _common(a: Value, b: Value, span: Span) -> Ty:
-    from semantics.convert import common_int, is_real, real_type
-
     if isinstance(a, Bool) and isinstance(b, Bool):
         return BoolTy()
     if is_real(a) or is_real(b):
@@ -519,41 +453,3 @@ def _cast(st: State, e: ast.Cast) -> Value:
     if e.style == "reinterpret_cast":
         raise Refusal("reinterpret_cast is known for pointers only", e.span)
     return convert(value, ty, e.span)
-
-
-def recast(st: State, p: Ptr, ty: PtrTy, span: Span) -> Ptr:
-    """A pointer seen with another pointee: scalar to vector of the same scalar and back, and raw
-    shared bytes to their first element type."""
-    if p.const and not ty.const:
-        raise Refusal("a cast must not drop const", span, "cast to a pointer to const")
-    array = st.arrays[p.array]
-    scalar = ty.elem.elem if isinstance(ty.elem, VecTy) else ty.elem
-    own = p.elem.elem if isinstance(p.elem, VecTy) else p.elem
-    if array.elem == "byte":
-        return _carve(st, p, ty, span)
-    if scalar != own or not isinstance(scalar, RealTy | IntType):
-        raise Refusal(
-            f"{show(own)}* seen as {show(ty)} is outside the language",
-            span,
-            "only vectors of the same element type",
-        )
-    if isinstance(ty.elem, VecTy) and array.space is Space.LOCAL:
-        raise Refusal("a local array seen as vectors is outside the language", span, "use its elements")
-    if isinstance(ty.elem, VecTy) and array.space is Space.SHARED and p.array not in st.aligned:
-        raise Refusal(
-            f"shared array {array.name} is not aligned for {show(ty.elem)}",
-            span,
-            "declare it with __align__(16)",
-        )
-    return Ptr(p.array, p.offset, ty.elem, ty.const, (), False)
-
-
-def _carve(st: State, p: Ptr, ty: PtrTy, span: Span) -> Ptr:
-    """The first typed view of `extern __shared__ char` memory decides its element type."""
-    from dataclasses import replace
-
-    if not isinstance(ty.elem, RealTy | IntType) or p.offset is not None:
-        raise Refusal("raw shared memory must first be cast whole to a pointer to scalars", span)
-    name = ty.elem.name if isinstance(ty.elem, RealTy) else show(ty.elem)
-    st.arrays[p.array] = replace(st.arrays[p.array], elem=name)
-    return Ptr(p.array, None, ty.elem, ty.const, (), False)

@@ -6,22 +6,29 @@ from semantics import ast
 from semantics.convert import convert, type_of
 from semantics.core import IntType, IParam, Kernel, RParam, Scalar, Space
 from semantics.declare import freeze, global_constant
-from semantics.elaborate import evaluate, locate, recast
+from semantics.elaborate import evaluate, locate
 from semantics.flow import assigned, escapes
 from semantics.lower import function_body, sequence
+from semantics.pointers import recast
 from semantics.span import Refusal, Span
 from semantics.state import Frame, State, Unit
+from semantics.tidy import compact
 from semantics.types import resolve
 from semantics.values import (
+    BYTE,
     BoolTy,
+    Cell,
+    CellRow,
     Entity,
     Int,
+    Members,
     Nothing,
     Ptr,
     PtrTy,
     PtrVar,
     Real,
     RealTy,
+    Register,
     StructTy,
     Ty,
     Value,
@@ -89,7 +96,7 @@ def lower_kernel(module: ast.Module, unit: Unit, f: ast.Function, targs: tuple[T
     unused = next((a for a in st.arrays if a.elem == "byte"), None)
     if unused is not None:
         st.arrays[st.arrays.index(unused)] = replace(unused, elem="float")
-    return Kernel(
+    kernel = Kernel(
         f.name,
         params,
         tuple(st.arrays),
@@ -99,6 +106,7 @@ def lower_kernel(module: ast.Module, unit: Unit, f: ast.Function, targs: tuple[T
         tuple(st.out),
         f.span,
     )
+    return compact(kernel)
 
 
 def _kernel_param(st: State, p: ast.Param) -> tuple[str, int]:
@@ -258,12 +266,9 @@ def _bind_arguments(
 def _deduce(param: ast.Param, value: Entity, span: Span) -> Ty:
     if isinstance(value, Ptr | PtrVar):
         return value.elem
-    ty = getattr(value, "type", None)
-    if ty is None:
-        ty = type_of(value, span)  # type: ignore[arg-type]
     if param.type.pointer:
         raise Refusal(f"argument {param.name} must be a pointer", span)
-    return ty  # type: ignore[no-any-return]
+    return value.type if isinstance(value, Register | Members | Cell | CellRow) else type_of(value, span)
 
 
 def _bind_argument(st: State, p: ast.Param, value: Entity, span: Span) -> None:
@@ -290,7 +295,7 @@ def _bind_argument(st: State, p: ast.Param, value: Entity, span: Span) -> None:
 def _pointer_argument(st: State, p: ast.Param, value: Value, ty: PtrTy, span: Span) -> Entity:
     if isinstance(value, Ptr) and value.dims:
         raise Refusal("a 2-D array does not convert to this pointer", span, "pass &a[0][0]")
-    if isinstance(value, Ptr) and st.arrays[value.array].elem == "byte":
+    if isinstance(value, Ptr) and value.elem == BYTE:
         value = recast(st, value, ty, span)
     pointer = convert(value, ty, span)
     assert isinstance(pointer, Ptr)

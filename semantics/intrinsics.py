@@ -23,7 +23,8 @@ from semantics.core import (
     SyncWarp,
 )
 from semantics.effects import check_sequence
-from semantics.elaborate import deref, evaluate
+from semantics.elaborate import evaluate
+from semantics.pointers import deref
 from semantics.span import Refusal
 from semantics.state import State
 from semantics.types import scalar_type

@@ -276,10 +276,7 @@ def _loop(st: State, cond: ast.Expr | None, after: ast.Expr | None, body: ast.St
         tail.extend(before)
     leaves = _clear(st, escapes_of(body) & {"break", "return"})
     inner = _strip(st, loop.continued, inner, span)
-    if leaves is not None and tail:
-        inner = (*inner, If(leaves, tuple(tail), (), span))
-    else:
-        inner = (*inner, *tail)
+    inner += (If(leaves, tuple(tail), (), span),) if leaves is not None and tail else tuple(tail)
     st.loops.pop()
     if loop.broken is not None:
         st.emit(SetI(loop.broken, ILit(0), span))

@@ -2,6 +2,7 @@
 
 from functools import lru_cache
 from importlib import resources
+from itertools import pairwise
 from typing import Any, cast
 
 from lark import Lark, Token
@@ -23,8 +24,8 @@ class _Tokens(Lexer):
     def __init__(self, conf: Any) -> None:
         pass
 
-    def lex(self, data: list[Tok]) -> Any:
-        for t in data:
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Any:
+        for t in lexer_state:
             s = t.span
             yield Token(t.kind, t.text, None, s.line, s.column, s.end_line, s.end_column)
 
@@ -136,7 +137,7 @@ def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
     if token.type in _HINTS:
         reason, hint = _HINTS[token.type]
         return Refusal(reason, span, hint)
-    before = next((t for t, n in zip(tokens, tokens[1:], strict=False) if n.span == span), None)
+    before = next((t for t, n in pairwise(tokens) if n.span == span), None)
     if before is not None and before.kind == "NAME" and token.type in ("NAME", "STAR", "AMP"):
         return Refusal(
             f"unknown type {before.text!r}",

@@ -10,8 +10,8 @@ from semantics.lexer import Tok
 from semantics.span import Refusal, Span
 
 HEADERS = frozenset(
-    "cuda_runtime.h cuda.h cuda_runtime_api.h device_launch_parameters.h math.h cmath float.h cfloat limits.h "
-    "climits stdint.h cstdint stddef.h cstddef cuda_fp16.h cuda_bf16.h math_constants.h".split()
+    "cuda_runtime.h cuda.h cuda_runtime_api.h device_launch_parameters.h math.h cmath float.h cfloat "
+    "limits.h climits stdint.h cstdint stddef.h cstddef cuda_fp16.h cuda_bf16.h math_constants.h".split()
 )
 _LIMIT = 200_000
 

@@ -161,7 +161,7 @@ def print_stmt(s: ast.Stmt, pad: str = "") -> str:
         case ast.Launch():
             targs = f"<{', '.join(_targ(a) for a in s.targs)}>" if s.targs else ""
             config = ", ".join(print_expr(e, _ASSIGN) for e in s.config)
-            return f"{pad}{s.kernel}{targs}<<<{config}>>>({', '.join(print_expr(a, _ASSIGN) for a in s.args)});\n"
+            return f"{pad}{s.kernel}{targs}<<<{config}>>>({_args(s.args)});\n"
         case ast.If():
             return _if(s, pad)
         case _:

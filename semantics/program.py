@@ -21,6 +21,7 @@ from semantics.core import (
     SyncWarp,
     While,
 )
+from semantics.declare import global_constant
 from semantics.elaborate import evaluate
 from semantics.inline import TemplateArg, bind_template, lower_kernel, make_unit
 from semantics.launcher import SHARED_LIMIT, Bound, BoundLaunch, Launcher, LauncherParam, bind, find_launcher
@@ -77,7 +78,7 @@ class Program:
         return any(_has(k.body, (Shfl, SyncWarp)) for k in self.lowered.values())
 
     def check(self) -> None:
-        """Check the launcher and lower every kernel whose template arguments need no sizes. Raises Refusal."""
+        """Check the launcher and lower its kernels before sizes are known. Raises Refusal."""
         for statement in self.launcher.launches:
             if statement.kernel not in self.kernels:
                 raise Refusal(f"unknown kernel {statement.kernel!r}", statement.span)
@@ -97,7 +98,7 @@ class Program:
         return self.lowered[key]
 
     def plan(self, task: Task, workload: Workload) -> Plan:
-        """The launches at a workload. Raises Refusal when the launcher does not fit the task or CUDA's limits."""
+        """The launches at a workload. Raises Refusal when they do not fit the task or CUDA's limits."""
         broken = task.broken_constraint(workload)
         if broken:
             raise Refusal(f"the sizes violate {broken} of task {task.name}")
@@ -191,8 +192,6 @@ class Program:
         st = State(self.unit)
         for item in self.module.items:
             if isinstance(item, ast.Decl):
-                from semantics.declare import global_constant
-
                 global_constant(st, item)
         st.scopes.append({})
         st.types.append({})

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from semantics import ast
-from semantics.convert import convert, int_cast, to_int, to_real
+from semantics.convert import convert, int_binary, int_cast, to_int, to_real
 from semantics.core import (
     Array,
     Barrier,
@@ -14,9 +14,11 @@ from semantics.core import (
     ICmp,
     IExpr,
     ILit,
+    IntOp,
     IntType,
     IVar,
     Load,
+    RExpr,
     RVar,
     Scalar,
     SetI,
@@ -26,6 +28,7 @@ from semantics.core import (
     Store,
 )
 from semantics.span import Refusal, Span
+from semantics.tidy import mentions
 from semantics.values import (
     Bool,
     BoolTy,
@@ -105,6 +108,8 @@ class State:
     loops: list[Loop] = field(default_factory=list)
     watched: set[int] = field(default_factory=set)
     depth: int = 0
+    loaded: Load | None = None
+    loaded_value: RExpr | IExpr | None = None
 
     # ---- statements
 
@@ -241,13 +246,17 @@ class State:
         name = f"{self.arrays[array].name}_v"
         if isinstance(kind, RealTy):
             var = self.real_var(name)
-            self.emit(Load(var, array, index, span))
+            self._loaded(Load(var, array, index, span), RVar(var))
             return Real(RVar(var), kind)
         machine = IntType.I32 if isinstance(kind, BoolTy) else kind
         var = self.int_var(name, machine)
-        self.emit(Load(var, array, index, span))
+        self._loaded(Load(var, array, index, span), IVar(var, machine))
         value = Int(IVar(var, machine), machine)
         return Bool(BNot(ICmp(CmpOp.EQ, value.expr, ILit(0)))) if isinstance(kind, BoolTy) else value
+
+    def _loaded(self, load: Load, value: RExpr | IExpr) -> None:
+        self.emit(load)
+        self.loaded, self.loaded_value = load, value
 
     def write(self, place: Place, value: Value, span: Span) -> None:
         """Assign with conversion to the place's type."""
@@ -259,12 +268,16 @@ class State:
         """First assignment: like `write`, and const places accept it."""
         match place:
             case Register(var, RealTy()):
-                self.emit(SetR(var, to_real(value, span).expr, span))
+                number = to_real(value, span).expr
+                if not self._load_into(var, number):
+                    self.emit(SetR(var, number, span))
             case Register(var, BoolTy()):
                 truth = convert(value, BoolTy(), span)
                 self.emit(SetI(var, to_int(truth, span).expr, span))
             case Register(var, IntType() as kind):
-                self.emit(SetI(var, to_int(value, span, kind).expr, span))
+                whole = to_int(value, span, kind).expr
+                if not self._load_into(var, whole):
+                    self.emit(SetI(var, whole, span))
             case Cell(array, index, kind):
                 if place.const:
                     raise Refusal("store through a pointer to const", span, "drop const on the parameter")
@@ -276,8 +289,10 @@ class State:
             case Members(items, kind):
                 if not isinstance(value, Vec | Record) or value.type != kind:
                     raise Refusal(f"a value of type {show(kind)} is needed here", span)
-                kept = [self.copy(v, span) for v in value.items]
-                for item, part in zip(items, kept, strict=True):
+                parts = (
+                    value.items if self._apart(items, value) else [self.copy(v, span) for v in value.items]
+                )
+                for item, part in zip(items, parts, strict=True):
                     self.initialise(item, part, span)
             case CellRow():
                 if not isinstance(value, Vec) or value.type != place.type:
@@ -286,6 +301,20 @@ class State:
                     self.initialise(cell, lane, span)
             case PtrVar():
                 self._move(place, value, span)
+
+    def _load_into(self, var: int, value: RExpr | IExpr) -> bool:
+        """Let the load just made for `value` fill the variable itself."""
+        last = self.out[-1] if self.out else None
+        if not isinstance(last, Load) or self.loaded is not last or value != self.loaded_value:
+            return False
+        self.out[-1] = Load(var, last.array, last.index, last.span)
+        return True
+
+    def _apart(self, items: tuple[Place, ...], value: Vec | Record) -> bool:
+        """Whether no member of the value reads the registers of the members about to be assigned."""
+        ints = {p.var for p in items if isinstance(p, Register) and not isinstance(p.type, RealTy)}
+        reals = {p.var for p in items if isinstance(p, Register) and isinstance(p.type, RealTy)}
+        return not any(mentions(part, ints, reals) for part in value.items)
 
     def _move(self, place: PtrVar, value: Value, span: Span) -> None:
         if place.fixed:
@@ -339,9 +368,6 @@ class State:
 def add(a: Int | None, b: Int, flat: bool = False) -> Int:
     """Sum of element offsets. Pointer arithmetic is 64-bit; between indices of one multi-dimensional
     array (`flat`) it stays in their common type, where overflow is out of bounds anyway."""
-    from semantics.convert import int_binary
-    from semantics.core import IntOp
-
     if a is None or (isinstance(a.expr, ILit) and a.expr.value == 0):
         return b
     if isinstance(b.expr, ILit) and b.expr.value == 0:

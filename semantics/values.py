@@ -51,6 +51,7 @@ class PtrTy:
 
 Ty = RealTy | BoolTy | VoidTy | VecTy | StructTy | PtrTy | IntType
 FLOAT = RealTy("float")
+BYTE = RealTy("byte")
 
 C_INT = {
     IntType.I32: "int",
