@@ -164,7 +164,6 @@ class Attack:
                 return
             plan = self._plan(workload)
             if plan is not None:
-                self.effort.sizes += 1
                 yield workload, plan
 
     def _plan(self, workload: Workload) -> core.Plan | None:
@@ -175,6 +174,7 @@ class Attack:
 
     def _small(self) -> Finding | None:
         for workload, plan in self._sizes():
+            self.effort.sizes += 1
             finding = self._try(workload, plan, "normal")
             if finding is not None:
                 return self._shrunk(finding, workload, "normal", "float64")
@@ -183,8 +183,8 @@ class Attack:
     def _adversarial(self) -> Finding | None:
         names = [name for name in synthesis.distributions(self.task) if name != "normal"]
         sizes = [w for w, _ in self._sizes() if self.task.work(w)[0] <= _WORK // 4]
-        chosen = sizes[len(sizes) // 3 :: max(1, len(sizes) // 3)][:3]
-        for workload in chosen:
+        chosen = {len(sizes) // 3, 2 * len(sizes) // 3, len(sizes) - 1} if sizes else set()
+        for workload in (sizes[k] for k in sorted(chosen)):
             plan = self._plan(workload)
             if plan is None:
                 continue

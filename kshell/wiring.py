@@ -15,16 +15,25 @@ if TYPE_CHECKING:
     from kshell.engine.settings import Settings
     from kshell.events import Event
     from kshell.protocols import Evaluator, Prover
+    from kshell.tui.home import Home
     from semantics.task import Task, Workload
 
 
 def open_app() -> int:
     """The terminal app without a session. Returns an exit code."""
-    from kshell.home import HomeDesk
+    from contextlib import ExitStack
+
     from kshell.tui.app import run
 
-    with store() as database:
-        return run(home=HomeDesk(database))
+    with ExitStack() as opened:
+
+        def home() -> "Home":
+            """Made after the first frame: the imports behind it take longer than the frame."""
+            from kshell.home import HomeDesk
+
+            return HomeDesk(opened.enter_context(store()))
+
+        return run(home=home)
 
 
 def replay_app(events: "Sequence[Event]", speed: float) -> int:
@@ -103,9 +112,11 @@ def evaluator(settings: "Settings") -> "Evaluator":
 
 def verifiers() -> "tuple[Verifier, ...]":
     """The verifiers that attack candidates."""
-    from agents.falsifier import Falsifier
+    from agents.falsifier import Falsifier, oracle_of_specs
+    from kshell import tasks
+    from kshell.tasks import reference
 
-    return (Falsifier(),)
+    return (Falsifier(oracle_of_specs(tasks.spec_of, reference.compute)),)
 
 
 def prover() -> "Prover":
