@@ -1,0 +1,1 @@
+"""Proving candidates, certificates, audits."""
