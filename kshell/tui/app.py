@@ -29,7 +29,8 @@ def _provider() -> type[Provider]:
 class KshellApp(App[int]):
     """`stream` and `control` are one session; without them the start screen of `home` is shown.
     `detach` leaves the session running and returns what to tell the person; None: it cannot be left
-    running. `now` is a monotonic clock in seconds."""
+    running. `home` may be a function that makes it: it is called in a thread after the first frame. `now`
+    is a monotonic clock in seconds."""
 
     CSS_PATH = "app.tcss"
     TITLE = "kshell"
@@ -42,7 +43,7 @@ class KshellApp(App[int]):
         control: "Control | None" = None,
         *,
         detach: Callable[[], str] | None = None,
-        home: "Home | None" = None,
+        home: "Home | Callable[[], Home] | None" = None,
         now: Callable[[], float] = time.monotonic,
         theme: str = DARK.name,
     ) -> None:
@@ -149,12 +150,26 @@ class KshellApp(App[int]):
                 screen.repaint()
 
 
+def _theme() -> str:
+    """The theme of the configuration; the file is read only when there is one: it costs start-up time."""
+    import os
+
+    from kshell import paths
+
+    if "KSHELL_THEME" not in os.environ and not paths.config_file().exists():
+        return DARK.name
+    from kshell import config
+
+    name = config.load().tui.theme
+    return name if name in THEMES or not name else f"kshell-{name}"
+
+
 def run(
     stream: "AsyncIterator[Event] | None" = None,
     control: "Control | None" = None,
     *,
     detach: Callable[[], str] | None = None,
-    home: "Home | None" = None,
+    home: "Home | Callable[[], Home] | None" = None,
 ) -> int:
     """Show a session, or the start screen, in this terminal until the person leaves.
 
@@ -162,7 +177,7 @@ def run(
     event loop: the app runs its own, and the stream is consumed there."""
     from kshell.tui.capture import stderr_captured
 
-    app = KshellApp(stream, control, detach=detach, home=home)
+    app = KshellApp(stream, control, detach=detach, home=home, theme=_theme())
     with stderr_captured() as captured:
         code = app.run()
     captured.report()

@@ -1,6 +1,7 @@
 """The start screen: choose a task and a few settings, Enter starts; or open a past session."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, cast
 
@@ -13,6 +14,7 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Static
 
+from insights_db.errors import StoreError
 from kshell.errors import UserError
 from kshell.tui.draw.text import fit, line
 from kshell.tui.layout import MINIMUM
@@ -21,7 +23,7 @@ from kshell.tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from kshell.tui.app import KshellApp
-    from kshell.tui.home import Home, Plan, SessionChoice, TaskChoice
+    from kshell.tui.home import Home, Opened, Plan, SessionChoice, TaskChoice
 
 HINTS = (
     ("Enter", "start"),
@@ -135,9 +137,9 @@ class StartScreen(Screen[None]):
         Binding("ctrl+c", "leave", show=False, priority=True),
     ]
 
-    def __init__(self, home: "Home", task: str = "", sessions: bool = False) -> None:
+    def __init__(self, home: "Home | Callable[[], Home]", task: str = "", sessions: bool = False) -> None:
         super().__init__()
-        self.home = home
+        self._home = home
         self._wanted, self._sessions_first = task, sessions
         self.tasks: list[TaskChoice] = []
         self.past: list[SessionChoice] = []
@@ -147,7 +149,7 @@ class StartScreen(Screen[None]):
         self.task_list, self.settings, self.past_list = Picker("tasks"), Picker("settings"), Picker("past")
         self.heads = {name: OneLine(id=f"head-{name}") for name in ("tasks", "settings", "past")}
         self.last_line = OneLine(id="last")
-        self._busy = False
+        self._busy = self._eager = False
         self._message = ""
 
     @property
@@ -172,30 +174,40 @@ class StartScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Show what is known at once; read the past sessions after the first frame."""
-        from kshell.tui.home import Plan
-
         self.banner.can_focus = False
-        self.plan = Plan("")
-        self.call_after_refresh(self._load)
+        self.repaint()
+        self.call_after_refresh(self.run_worker, self._load(), group="load", exit_on_error=False)
+
+    def _read(self) -> None:
+        """Make the home and read its tasks, in a thread: this imports a good part of kshell."""
+        home = self.home
+        self.tasks, self.devices = list(home.tasks()), list(home.devices())
+
+    @property
+    def home(self) -> "Home":
+        """The home, made when it is first asked for and kept by the app."""
+        if callable(self._home):
+            self._home = self.shell.home = self._home()
+        return self._home
 
     async def _load(self) -> None:
         try:
-            self.tasks = list(self.home.tasks())
-            self.devices = list(self.home.devices())
-        except UserError as error:
-            self._say(str(error))
+            await asyncio.to_thread(self._read)
+        except (UserError, StoreError, OSError) as error:
+            self._say(" ".join(str(error).split()))
+        from kshell.tui.home import Plan
+
+        self.plan = Plan("")
         names = [task.name for task in self.tasks]
         self.task_list.at = names.index(self._wanted) if self._wanted in names else 0
-        assert self.plan is not None
         self.plan = replace(self.plan, device=self.devices[0])
         self.repaint()
         (self.past_list if self._sessions_first else self.task_list).focus()
-        self.run_worker(self._load_past(), group="past", exit_on_error=False)
-
-    async def _load_past(self) -> None:
+        if self._eager:
+            self._start()
         try:
             self.past = list(await asyncio.to_thread(self.home.sessions))
-        except UserError as error:
+        except (UserError, StoreError) as error:
             self._say(str(error))
         self.repaint()
 
@@ -251,7 +263,8 @@ class StartScreen(Screen[None]):
 
     def _fields(self) -> list[tuple[str, str, str]]:
         plan = self.plan
-        assert plan is not None
+        if plan is None:
+            return []
         return [
             ("device", plan.device, "where kernels run"),
             ("rounds", str(plan.rounds), "generations"),
@@ -290,7 +303,8 @@ class StartScreen(Screen[None]):
                     (tail, palette.faint),
                 )
             )
-        self.past_list.fill(entries or [line(("none yet", palette.dim))])
+        none = "none yet" if self.plan else "reading"
+        self.past_list.fill(entries or [line((none, palette.dim))])
 
     def _draw_last(self) -> None:
         palette = self.shell.palette
@@ -353,7 +367,9 @@ class StartScreen(Screen[None]):
             self._start()
 
     def _start(self) -> None:
-        assert self.plan is not None
+        if self.plan is None:
+            self._eager = True
+            return
         if not self.tasks:
             return
         plan = replace(self.plan, task=self.tasks[self.task_list.at].name)
@@ -372,14 +388,14 @@ class StartScreen(Screen[None]):
             self._opening(lambda: self.home.open(name, typed(How, how))), group="open", exit_on_error=False
         )
 
-    async def _opening(self, make: "object") -> None:
-        if self._busy or not callable(make):
+    async def _opening(self, make: "Callable[[], Opened]") -> None:
+        if self._busy:
             return
         self._busy = True
         try:
             self.shell.show(await asyncio.to_thread(make))
-        except UserError as error:
-            self._say(str(error))
+        except (UserError, StoreError, OSError) as error:
+            self._say(" ".join(str(error).split()))
         finally:
             self._busy = False
 
