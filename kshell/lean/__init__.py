@@ -1,0 +1,1 @@
+"""The Lean checker: which one there is, how it is installed, run, and how the package is built for it."""
