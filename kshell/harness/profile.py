@@ -1,0 +1,123 @@
+"""Time of a candidate on device `cpu`, against a baseline in the same run.
+
+The baseline is a plain kernel of the same task under the same shim. Segments of repetitions alternate
+baseline, candidate, candidate, baseline (ABBA), so that a drift of the machine falls on both. Inputs
+rotate over fresh sets; the outputs of the timed repetitions are the ones that are judged. A time says
+something about this device only."""
+
+import statistics
+import time
+from dataclasses import dataclass
+
+from insights_db.records import ProfileResult
+from kshell.harness.cases import Case
+from kshell.harness.runs import RunRequest, execute
+from kshell.harness.validate import Subject, check_run
+from semantics.task import Workload
+
+DEVICE = "cpu"
+# Seconds of timed repetitions a side, and their number.
+BUDGET_S = 0.4
+FEWEST, MOST = 5, 200
+SEGMENTS = "ABBABAAB"
+# No processor does more in a second, a thread: beyond this the measurement is wrong, not the kernel fast.
+FLOPS_CEILING, BYTES_CEILING = 1e12, 2e12
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What the reward divides by, and its name for people."""
+
+    subject: Subject
+    label: str
+
+
+async def profile(
+    subject: Subject, baseline: Baseline, workload: Workload, cases: tuple[Case, ...]
+) -> ProfileResult:
+    """Median of many repetitions of both sides. A candidate that turns wrong while it is timed is a
+    result that is not ok."""
+    started = time.perf_counter()
+    sides = {"A": baseline.subject, "B": subject}
+    samples: dict[str, list[int]] = {"A": [], "B": []}
+    counts: dict[str, int] = {}
+    for side in ("A", "B"):
+        ns, reason = await _segment(sides[side], workload, cases, repeats=2, warmup=1)
+        if reason:
+            return _refused(side, baseline, reason, started)
+        counts[side] = _repeats(min(ns))
+    for side in SEGMENTS:
+        ns, reason = await _segment(sides[side], workload, cases, counts[side], warmup=1)
+        if reason:
+            return _refused(side, baseline, reason, started)
+        samples[side].extend(ns)
+    return _result(subject, baseline, workload, samples, time.perf_counter() - started)
+
+
+def _repeats(nanoseconds: int) -> int:
+    """Repetitions a segment."""
+    a_side = SEGMENTS.count("B")
+    return max(FEWEST, min(MOST, int(BUDGET_S * 1e9 / a_side / max(1, nanoseconds))))
+
+
+async def _segment(
+    subject: Subject, workload: Workload, cases: tuple[Case, ...], repeats: int, warmup: int
+) -> tuple[list[int], str]:
+    plan = subject.plan(workload)
+    request = RunRequest(
+        artifact=subject.artifact,
+        task=subject.task,
+        plan=plan,
+        sets=[c.inputs for c in cases],
+        warmup=warmup,
+        repeats=max(repeats, len(cases)),
+        threads=subject.threads,
+    )
+    run = await execute(request)
+    outcome = check_run(subject.task, plan, cases, run)
+    return [t.nanoseconds for t in run.timings], outcome.reason
+
+
+def _refused(side: str, baseline: Baseline, reason: str, started: float) -> ProfileResult:
+    who = "the timed outputs are wrong" if side == "B" else f"the baseline ({baseline.label}) failed"
+    return ProfileResult(
+        ok=False,
+        device=DEVICE,
+        baseline=baseline.label,
+        reason=f"{who}: {reason}",
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _result(
+    subject: Subject,
+    baseline: Baseline,
+    workload: Workload,
+    samples: dict[str, list[int]],
+    seconds: float,
+) -> ProfileResult:
+    own = statistics.median(samples["B"]) / 1e6
+    other = statistics.median(samples["A"]) / 1e6
+    quarters = statistics.quantiles(samples["B"], n=4)
+    flops, moved = subject.task.work(workload)
+    per_second = {"gflop_per_s": flops / own / 1e6, "gb_per_s": moved / own / 1e6} if own else {}
+    reason = ""
+    ceiling = 1e3 * max(flops / FLOPS_CEILING, moved / BYTES_CEILING) / subject.threads
+    if own < ceiling:
+        reason = (
+            f"{own:.6f} ms is faster than the machine can be ({ceiling:.6f} ms): the measurement is refused"
+        )
+    return ProfileResult(
+        ok=not reason,
+        device=DEVICE,
+        median_ms=own,
+        iqr_ms=(quarters[2] - quarters[0]) / 1e6,
+        samples=len(samples["B"]),
+        baseline=baseline.label,
+        baseline_ms=other,
+        speedup=other / own if own and not reason else 0.0,
+        counters={"flops": float(flops), "bytes": float(moved), **per_second},
+        source_of_counters="counted from the task's sizes",
+        reason=reason,
+        seconds=seconds,
+    )

@@ -1,0 +1,219 @@
+"""Correctness of a built candidate: case after case until the first failure.
+
+The task's own shape is tried on every input distribution in the form that is timed, twice, so that one
+input must give the same bits; ragged and hidden shapes follow; on the smallest of them the threads of
+a block are started in three different orders, which must not show in a single bit. A kernel whose
+result depends on the order has a race."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents import synthesis
+from insights_db.records import CaseResult, Counterexample, ValidationResult
+from kshell.harness.cases import Case, CaseFailure, CaseMaker, side_shapes
+from kshell.harness.judge import judge
+from kshell.harness.runs import RunRequest, RunResult, execute
+from semantics import core
+from semantics.span import Refusal
+from semantics.task import Task, Workload
+
+# Above this many operations a call, the task's own shape is tried on two distributions only.
+HEAVY_WORK = 60_000_000
+ORDERS = ("forward", "reverse", "random")
+
+Planner = Callable[[Workload], core.Plan]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A built candidate and how to bind it to sizes."""
+
+    artifact: Path
+    task: Task
+    plan: Planner
+    threads: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Cases of one workload that one process runs."""
+
+    cases: tuple[Case, ...]
+    orders: tuple[str, ...] = ("fast",)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    results: tuple[CaseResult, ...]
+    reason: str = ""
+    counterexample: Counterexample | None = None
+
+
+async def validate(subject: Subject, workload: Workload, maker: CaseMaker) -> ValidationResult:
+    """All batches, fail-fast. A wrong candidate is a result; raises CaseFailure for a wrong task."""
+    started = time.perf_counter()
+    results: list[CaseResult] = []
+    outcome = _Outcome(())
+    for make in _batches(subject.task, workload, maker):
+        batch = await asyncio.to_thread(make)
+        outcome = await _try(subject, batch)
+        results.extend(outcome.results)
+        if outcome.reason:
+            break
+    return ValidationResult(
+        ok=not outcome.reason,
+        cases=tuple(results),
+        reason=outcome.reason,
+        counterexample=outcome.counterexample,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _batches(task: Task, workload: Workload, maker: CaseMaker) -> Sequence[Callable[[], _Batch]]:
+    """Makers of batches, cheapest failures first; each is slow and runs in a thread."""
+    every = synthesis.distributions(task)
+    rng = maker.random("shapes", task.name)
+    sides = side_shapes(task, workload, rng)
+    heavy = task.work(workload)[0] > HEAVY_WORK
+
+    def batch(
+        name: str, shape: Workload, distributions: Sequence[str], orders: tuple[str, ...] = ("fast",)
+    ) -> Callable[[], _Batch]:
+        def make() -> _Batch:
+            cases = [
+                maker.make(task, shape, f"{name}, {d}", d, maker.fresh_seed(task, shape))
+                for d in distributions
+            ]
+            return _Batch(tuple(cases), orders)
+
+        return make
+
+    special = [d for d in every if d not in ("normal", "uniform")]
+    plan = [batch("task shape", workload, ("normal", "shifted") if heavy else every)]
+    for index, (name, shape) in enumerate(sides):
+        plan.append(batch(name, shape, ("normal", special[index % len(special)])))
+    smallest = min((shape for _, shape in sides), key=lambda s: task.work(s), default=workload)
+    plan.append(batch("thread order", smallest, ("normal",), ORDERS))
+    if not heavy:
+        plan.append(batch("thread order at the task shape", workload, ("normal",), ("forward", "random")))
+    return plan
+
+
+async def _try(subject: Subject, batch: _Batch) -> _Outcome:
+    first = batch.cases[0]
+    try:
+        plan = subject.plan(first.workload)
+    except Refusal as refusal:
+        result = CaseResult(name=first.name, axes=first.workload.axes, ok=False, message=str(refusal))
+        return _Outcome((result,), f"{first.name}: {refusal}")
+    digests: dict[str, tuple[str, ...]] = {}
+    outcome = _Outcome(())
+    for order in batch.orders:
+        request = RunRequest(
+            artifact=subject.artifact,
+            task=subject.task,
+            plan=plan,
+            sets=[c.inputs for c in batch.cases],
+            order=order,
+            seed=first.seed,
+            repeats=2 * len(batch.cases) if order == "fast" else 1,
+            threads=subject.threads if order == "fast" else 1,
+        )
+        run = await execute(request)
+        outcome = check_run(subject.task, plan, batch.cases, run)
+        if outcome.reason:
+            return outcome
+        digests[order] = run.digests
+    if len(set(digests.values())) > 1 and not adds_atomically(plan):
+        return _ordered(first, batch.orders)
+    return outcome
+
+
+def _ordered(case: Case, orders: Sequence[str]) -> _Outcome:
+    message = f"the result depends on the order in which threads run ({', '.join(orders)})"
+    result = CaseResult(name=case.name, axes=case.workload.axes, ok=False, message=message)
+    example = Counterexample(fault="RACE", message=message, axes=case.workload.axes, inputs=case.recipe)
+    return _Outcome((result,), f"RACE: {message}", example)
+
+
+def check_run(task: Task, plan: core.Plan, cases: Sequence[Case], run: RunResult) -> _Outcome:
+    """Judge one run: how it ended, every output of every set, and that repetitions gave the same bits."""
+    first = cases[0]
+    if run.failure:
+        result = CaseResult(name=first.name, axes=first.workload.axes, ok=False, message=run.failure)
+        example = None
+        if run.fault is not None:
+            example = Counterexample(
+                fault=run.fault.name,
+                message=run.fault.message,
+                axes=first.workload.axes,
+                inputs=first.recipe,
+                points=(run.fault.point,) if run.fault.point.line or run.fault.point.thread else (),
+            )
+        return _Outcome((result,), f"{first.name}: {run.failure}", example)
+    results = []
+    for case, outputs in zip(cases, run.outputs, strict=True):
+        worst_abs = worst_rel = 0.0
+        for tensor in task.outputs:
+            judgement = judge(outputs[tensor.name], case.expected[tensor.name], task.tolerance)
+            worst_abs = max(worst_abs, judgement.max_abs)
+            worst_rel = max(worst_rel, judgement.max_rel)
+            wrong = judgement.wrong
+            if wrong is None:
+                continue
+            message = (
+                f"{tensor.name}[{wrong.index}] is {wrong.got:.9g}, expected {wrong.expected:.9g} "
+                f"(allowed error {wrong.allowed:.3g}): {wrong.reason}"
+            )
+            results.append(_case(case, False, worst_abs, worst_rel, message))
+            example = Counterexample(
+                fault="WRONG VALUE",
+                message=message,
+                axes=case.workload.axes,
+                inputs=case.recipe,
+                output=tensor.name,
+                index=wrong.index,
+                expected=wrong.expected,
+                got=wrong.got,
+            )
+            return _Outcome(tuple(results), f"{case.name}: {message}", example)
+        results.append(_case(case, True, worst_abs, worst_rel, ""))
+    if not adds_atomically(plan):
+        for timing in run.timings:
+            if timing.digest != run.digests[timing.set]:
+                message = "the same input gave different bits in two runs"
+                case = cases[timing.set]
+                example = Counterexample(
+                    fault="RACE", message=message, axes=case.workload.axes, inputs=case.recipe
+                )
+                results[timing.set] = _case(case, False, 0.0, 0.0, message)
+                return _Outcome(tuple(results), f"{case.name}: {message}", example)
+    return _Outcome(tuple(results))
+
+
+def _case(case: Case, ok: bool, max_abs: float, max_rel: float, message: str) -> CaseResult:
+    return CaseResult(
+        name=case.name, axes=case.workload.axes, ok=ok, max_abs=max_abs, max_rel=max_rel, message=message
+    )
+
+
+def adds_atomically(plan: core.Plan) -> bool:
+    """Whether any kernel adds atomically: then the order of additions may show in the last bits."""
+
+    def any_in(body: tuple[core.Stmt, ...]) -> bool:
+        for s in body:
+            if isinstance(s, core.AtomicAdd):
+                return True
+            if isinstance(s, core.If) and (any_in(s.then) or any_in(s.other)):
+                return True
+            if isinstance(s, core.While) and any_in(s.body):
+                return True
+        return False
+
+    return any(any_in(call.kernel.body) for call in plan.calls)
+
+
+__all__ = ["CaseFailure", "Subject", "adds_atomically", "check_run", "validate"]
