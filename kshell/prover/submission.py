@@ -1,0 +1,127 @@
+"""Judging a proof text by an agent: apart from the statement, layer by layer.
+
+The statement is a module of ours. The submission is text for a module of its own that imports it and
+must declare `Submission.proof`; it never reaches the statement. The layers, in order: the token
+allowlist, elaboration in a limited process, our own theorem of exactly our statement that the
+submission's proof must inhabit, and the axiom walk over everything that theorem rests on.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from kshell.lean.runner import Check, LeanRunner
+from kshell.prover.allowlist import first_objection
+from kshell.prover.axioms import read_report, walk_file
+
+MAX_CHARACTERS = 400_000
+STATEMENT = "Statement"
+SUBMISSION = "Submission"
+VERDICT = "KShellVerdict.verified"
+
+
+class Layer(StrEnum):
+    """The layer that decided."""
+
+    TOKENS = "tokens"
+    ELABORATION = "elaboration"
+    RESOURCES = "resources"
+    STATEMENT = "statement"
+    AXIOMS = "axioms"
+    ACCEPTED = "accepted"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of a submission; `reason` is one line, empty when accepted."""
+
+    layer: Layer
+    reason: str = ""
+    axioms: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> bool:
+        """Every layer passed."""
+        return self.layer is Layer.ACCEPTED
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Our side: the text of module `Statement`, and the name of the proposition it defines."""
+
+    text: str
+    proposition: str
+
+
+def submission_module(text: str) -> str:
+    """The module around an agent's text."""
+    header = (
+        f"module\nimport all {STATEMENT}\npublic section\nnoncomputable section\n"
+        "namespace Submission\nopen KShell\nvariable {R : Type} [ExactReal R]\n"
+    )
+    return f"{header}{text}\nend Submission\nend\nend\n"
+
+
+def verdict_module(proposition: str) -> str:
+    """Our theorem over their proof, and the walk from it."""
+    walk = walk_file([STATEMENT, SUBMISSION], [VERDICT])
+    theorem = f"theorem {VERDICT} : {proposition} := Submission.proof\n"
+    head, mark, run = walk.rpartition("#eval!")
+    return f"{head}{theorem}{mark}{run}"
+
+
+async def judge(
+    runner: LeanRunner,
+    package: Path,
+    folder: Path,
+    statement: Statement,
+    text: str,
+    *,
+    seconds: float = 300.0,
+    memory_mb: int = 3072,
+) -> Judgement:
+    """Judge `text` in `folder` (ours alone, emptied by the caller). `package` is the built package.
+
+    Raises RuntimeError when our own statement does not compile: that is no fault of the submission."""
+    if len(text) > MAX_CHARACTERS:
+        return Judgement(Layer.TOKENS, f"the text has more than {MAX_CHARACTERS} characters")
+    objection = first_objection(text)
+    if objection is not None:
+        return Judgement(Layer.TOKENS, str(objection))
+    await _compile_statement(runner, package, folder, statement)
+    theirs = folder / f"{SUBMISSION}.lean"
+    theirs.write_text(submission_module(text), encoding="utf-8")
+    check = await runner.check(
+        theirs, package, output=theirs.with_suffix(".olean"), seconds=seconds, memory_mb=memory_mb
+    )
+    if not check.ok:
+        return Judgement(_failure_layer(check), check.reason)
+    if any("sorry" in m.text for m in check.messages):
+        return Judgement(Layer.ELABORATION, "the proof has a gap")
+    ours = folder / "Verdict.lean"
+    ours.write_text(verdict_module(statement.proposition), encoding="utf-8")
+    verdict = await runner.check(ours, package, seconds=seconds, memory_mb=memory_mb)
+    if not verdict.ok:
+        return Judgement(Layer.STATEMENT, f"the proof is not of the statement: {verdict.reason}")
+    report = read_report(verdict.lines)
+    if not report.ok:
+        return Judgement(Layer.AXIOMS, report.reason, report.axioms)
+    return Judgement(Layer.ACCEPTED, axioms=report.axioms)
+
+
+async def _compile_statement(runner: LeanRunner, package: Path, folder: Path, statement: Statement) -> None:
+    source = folder / f"{STATEMENT}.lean"
+    compiled = source.with_suffix(".olean").exists()
+    if compiled and source.read_text(encoding="utf-8") == statement.text:
+        return
+    source.write_text(statement.text, encoding="utf-8")
+    check = await runner.check(source, package, output=source.with_suffix(".olean"))
+    if not check.ok:
+        raise RuntimeError(f"the statement does not compile: {check.reason}")
+
+
+def _failure_layer(check: Check) -> Layer:
+    exhausted = check.timed_out or (check.status != 0 and not check.errors)
+    limits = ("maximum number of heartbeats", "maximum recursion depth", "out of memory", "deep recursion")
+    said = any(limit in m.text for m in check.errors for limit in limits)
+    return Layer.RESOURCES if exhausted or said else Layer.ELABORATION
