@@ -13,9 +13,10 @@ import numpy as np
 
 from semantics import core
 from semantics.faults import Fault, FaultKind
+from semantics.interp import loops
 from semantics.interp.expressions import IntFn, compile_cond, compile_int, compile_real, is_uniform
 from semantics.interp.geometry import halving_steps
-from semantics.interp.machine import Halt, Lanes, Machine
+from semantics.interp.machine import Lanes, Machine
 from semantics.interp.memory import is_integer
 from semantics.interp.races import ATOMIC, READ, WRITE, Where
 from semantics.interp.values import Array
@@ -138,7 +139,7 @@ class _Compiler:
 
     def _stepped_while(self, stmt: core.While, body: Stepped) -> Stepped:
         cond = compile_cond(stmt.cond)
-        watch = _Watch(stmt)
+        watching = loops.watch(stmt)
 
         def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
             rounds = 0
@@ -149,9 +150,9 @@ class _Compiler:
                 if not len(lanes):
                     return
                 rounds += 1
-                before = watch.snapshot(m, lanes, rounds)
+                before = watching.snapshot(m, lanes, rounds)
                 yield from body(m, lanes)
-                watch.compare(m, lanes, before)
+                watching.compare(m, lanes, before)
 
         return run
 
@@ -214,7 +215,7 @@ class _Compiler:
         return run
 
     def _plain_while(self, stmt: core.While) -> Plain:
-        cond, body, watch = compile_cond(stmt.cond), self.plain_block(stmt.body), _Watch(stmt)
+        cond, body, watching = compile_cond(stmt.cond), self.plain_block(stmt.body), loops.watch(stmt)
 
         def run(m: Machine, lanes: Lanes) -> None:
             rounds = 0
@@ -225,9 +226,9 @@ class _Compiler:
                 if not len(lanes):
                     return
                 rounds += 1
-                before = watch.snapshot(m, lanes, rounds)
+                before = watching.snapshot(m, lanes, rounds)
                 body(m, lanes)
-                watch.compare(m, lanes, before)
+                watching.compare(m, lanes, before)
 
         return run
 
@@ -391,56 +392,3 @@ def _note_odd_halving(m: Machine, lanes: Lanes, var: int) -> None:
                 name,
             )
         )
-
-
-class _Watch:
-    """Finds a loop that cannot end: a whole round that loaded nothing and changed no register.
-
-    Looked for in rounds that are powers of two from 64 on."""
-
-    def __init__(self, stmt: core.While) -> None:
-        ints: set[int] = set()
-        reals: set[int] = set()
-        self._possible = _collect(stmt.body, ints, reals)
-        self._ints, self._reals, self._stmt = sorted(ints), sorted(reals), stmt
-
-    def snapshot(self, m: Machine, lanes: Lanes, rounds: int) -> list[Array] | None:
-        if not self._possible or rounds < 64 or rounds & (rounds - 1):
-            return None
-        return self._registers(m, lanes)
-
-    def _registers(self, m: Machine, lanes: Lanes) -> list[Array]:
-        return [m.ints[v][lanes.index] for v in self._ints] + [m.reals[v][lanes.index] for v in self._reals]
-
-    def compare(self, m: Machine, lanes: Lanes, before: list[Array] | None) -> None:
-        if before is None:
-            return
-        same = np.ones(len(lanes), bool)
-        for old, new in zip(before, self._registers(m, lanes), strict=True):
-            same &= (old == new).astype(bool)
-        if same.any():
-            m.at = self._stmt
-            m.fault(
-                FaultKind.NON_TERMINATION, "a round of the loop changes nothing: it never ends", lanes, same
-            )
-            raise Halt
-
-
-def _collect(stmts: tuple[core.Stmt, ...], ints: set[int], reals: set[int]) -> bool:
-    """Registers assigned by statements; False if they also read memory or other lanes."""
-    closed = True
-    for stmt in stmts:
-        match stmt:
-            case core.SetI(var):
-                ints.add(var)
-            case core.SetR(var):
-                reals.add(var)
-            case core.If(_, then, other):
-                closed &= _collect(then, ints, reals) and _collect(other, ints, reals)
-            case core.While(_, body):
-                closed &= _collect(body, ints, reals)
-            case core.Load() | core.Shfl():
-                closed = False
-            case _:
-                pass
-    return closed

@@ -442,12 +442,17 @@ def test_a_loop_whose_step_is_zero_never_ends() -> None:
 
 
 def test_fuel_bounds_a_loop_that_changes_something() -> None:
-    body = (
-        SetR(0, real(0), line(1)),
-        While(core.BLit(True), (SetR(0, radd(RVar(0), real(1)), line(3)),), line(2)),
-    )
+    body = (SetI(0, lit(0)), While(less(iv(0), lit(1 << 30)), (SetI(0, plus(iv(0), lit(1))),), line(2)))
     r = run(plan(kernel(body), {"x": 1, "y": 1}), {"x": np.zeros(1)}, fuel=10_000)
     assert (only(r).kind, r.steps) == (FaultKind.NON_TERMINATION, 10_000)
+
+
+def test_a_stuck_loop_is_found_although_it_accumulates() -> None:
+    add = (Load(0, X, iv(0), line(3)), SetR(1, radd(RVar(1), RVar(0)), line(3)))
+    step = SetI(0, plus(iv(0), op("div", lit(5), lit(64))), line(2))
+    body = (SetR(1, real(0)), SetI(0, lit(0)), While(less(iv(0), lit(5)), (*add, step), line(2)))
+    r = run(plan(kernel(body), {"x": 5, "y": 1}), {"x": np.zeros(5)})
+    assert (only(r).kind, lines(only(r)), r.steps < 500) == (FaultKind.NON_TERMINATION, (2,), True)
 
 
 @pytest.mark.parametrize(("block", "notes"), [(100, 1), (96, 1), (64, 0)])
