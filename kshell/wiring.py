@@ -105,9 +105,11 @@ def evaluator(settings: "Settings") -> "Evaluator":
     """The device the settings name."""
     if settings.device == "cuda":
         raise UserError("the cuda device is not part of this build; use --device cpu")
+    from kshell import tasks
     from kshell.harness.cpu import CpuEvaluator
+    from kshell.tasks import reference
 
-    return CpuEvaluator()
+    return CpuEvaluator(reference.compute, paths.cache(), spec=tasks.spec_of)
 
 
 def verifiers() -> "tuple[Verifier, ...]":
