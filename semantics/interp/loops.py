@@ -14,6 +14,7 @@ import numpy as np
 from semantics import core
 from semantics.faults import FaultKind
 from semantics.interp.machine import Halt, Lanes, Machine
+from semantics.interp.memory import is_integer
 from semantics.interp.values import Array
 
 
@@ -45,13 +46,13 @@ class Watch:
             raise Halt
 
 
-def watch(stmt: core.While) -> Watch:
+def watch(stmt: core.While, kernel: core.Kernel) -> Watch:
     """The watch for a loop; it never reports when the loop depends on memory or real numbers."""
     wanted: set[int] = set()
     if not _reads(stmt.cond, wanted):
         return Watch(stmt, None)
     assigned: dict[int, list[set[int] | None]] = {}
-    _assignments(stmt.body, set(), assigned)
+    _assignments(kernel, stmt.body, set(), assigned)
     todo = list(wanted)
     while todo:
         for causes in assigned.get(todo.pop(), []):
@@ -63,7 +64,10 @@ def watch(stmt: core.While) -> Watch:
 
 
 def _assignments(
-    stmts: tuple[core.Stmt, ...], guards: set[int] | None, found: dict[int, list[set[int] | None]]
+    kernel: core.Kernel,
+    stmts: tuple[core.Stmt, ...],
+    guards: set[int] | None,
+    found: dict[int, list[set[int] | None]],
 ) -> None:
     """For each integer register, the registers each of its assignments depends on (None: memory)."""
     for stmt in stmts:
@@ -73,14 +77,14 @@ def _assignments(
                 if causes is not None and not _reads(value, causes):
                     causes = None
                 found.setdefault(var, []).append(causes)
-            case core.Load(var):
+            case core.Load(var, array) if is_integer(kernel.arrays[array].elem):
                 found.setdefault(var, []).append(None)
             case core.If(cond, then, other):
                 inner = _guarded(cond, guards)
-                _assignments(then, inner, found)
-                _assignments(other, inner, found)
+                _assignments(kernel, then, inner, found)
+                _assignments(kernel, other, inner, found)
             case core.While(cond, body):
-                _assignments(body, _guarded(cond, guards), found)
+                _assignments(kernel, body, _guarded(cond, guards), found)
             case _:
                 pass
 

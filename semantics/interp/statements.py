@@ -139,7 +139,7 @@ class _Compiler:
 
     def _stepped_while(self, stmt: core.While, body: Stepped) -> Stepped:
         cond = compile_cond(stmt.cond)
-        watching = loops.watch(stmt)
+        watching = loops.watch(stmt, self.kernel)
 
         def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
             rounds = 0
@@ -215,7 +215,11 @@ class _Compiler:
         return run
 
     def _plain_while(self, stmt: core.While) -> Plain:
-        cond, body, watching = compile_cond(stmt.cond), self.plain_block(stmt.body), loops.watch(stmt)
+        cond, body, watching = (
+            compile_cond(stmt.cond),
+            self.plain_block(stmt.body),
+            loops.watch(stmt, self.kernel),
+        )
 
         def run(m: Machine, lanes: Lanes) -> None:
             rounds = 0
