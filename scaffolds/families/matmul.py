@@ -255,7 +255,7 @@ def matmul_families(product: Product) -> tuple[Family, ...]:
     """The families of a matrix product, plainest first."""
     block_x = Parameter("block_x", (8, 16, 32, 64, 128), 16, "threads of a block along columns")
     block_y = Parameter("block_y", (1, 2, 4, 8, 16, 32), 16, "threads of a block along rows")
-    ways = Parameter("accumulators", (1, 2, 4, 8, 16), 1, "independent partial sums")
+    ways = Parameter("accumulators", (1, 2, 4, 8, 16, 32), 1, "independent partial sums")
     patch_rows = Parameter("patch_rows", (1, 2, 4, 8), 2, "rows of a thread's patch")
     patch_cols = Parameter("patch_cols", (1, 2, 4, 8, 16, 32), 4, "columns of a thread's patch")
     return (

@@ -152,7 +152,7 @@ def _emit(choose: _Choose, body: _Kernel) -> Callable[[Task, Workload, Schedule]
 _BLOCK = Parameter("block", (32, 64, 128, 256, 512, 1024), 256, "threads of a block, a power of two")
 _ACCESS = Parameter("access", ("strided", "chunk"), "strided", "elements of a thread: strided or adjacent")
 _THREADS = Parameter("block", (1, 32, 64, 128, 256), 64, "rows of a block, one thread each")
-_WAYS = Parameter("accumulators", (1, 2, 4, 8, 16), 1, "independent partial results of a thread")
+_WAYS = Parameter("accumulators", (1, 2, 4, 8, 16, 32), 1, "independent partial results of a thread")
 
 
 def row_families(
