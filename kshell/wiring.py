@@ -106,8 +106,14 @@ def evaluator(settings: "Settings") -> "Evaluator":
     if settings.device == "cuda":
         raise UserError("the cuda device is not part of this build; use --device cpu")
     from kshell import tasks
+    from kshell.harness import toolchain
     from kshell.harness.cpu import CpuEvaluator
     from kshell.tasks import reference
+
+    try:
+        toolchain.find()
+    except toolchain.ToolchainMissing as missing:
+        raise UserError(str(missing)) from None
 
     return CpuEvaluator(reference.compute, paths.cache(), spec=tasks.spec_of)
 
