@@ -180,18 +180,21 @@ def cpu_program(module: ast.Module) -> HostProgram:
         raise Refusal("the candidate has no launcher with a kernel launch")
     parts = ['#include "kshell_cpu.h"', f'#pragma message "{CALLING_CONVENTION}"']
     parts += [print_item(i) for i in module.items if not isinstance(i, ast.Function)]
-    parts.append("struct kshell_code : kshell_base {")
-    for function in (*module.functions("device"), *module.functions("global")):
-        # Helpers place their arrays behind everything a kernel can have.
-        parts.append(_function_text(function, "0" if function.kind == "global" else "131072"))
-    parts.append("};")
+    # Helpers place their arrays behind everything a kernel can have.
+    functions = [
+        *(_function_text(f, "131072") for f in module.functions("device")),
+        *(_function_text(f, "0") for f in module.functions("global")),
+    ]
+    waits = {launch.kernel: synchronizes(module, launch.kernel) for launch in launches}
+    parts += ["struct kshell_code : kshell_base<uint3> {", *functions, "};"]
+    if not all(waits.values()):
+        parts += ["struct kshell_flat_code : kshell_base<kshell_index> {", *functions, "};"]
     parts.append('extern "C" const kshell_kernel kshell_kernels[] = {')
     for launch in launches:
-        waits = synchronizes(module, launch.kernel)
-        named = f"kshell_code::{launch.kernel}{template_arguments(launch, launchers[0])}"
-        entry = f"kshell_entry<&{named}>"
-        flat = "nullptr" if waits else f"{entry}::flat"
-        parts.append(f'    {{"{launch.kernel}", {int(waits)}, {entry}::thread, {flat}}},')
+        named = f"{launch.kernel}{template_arguments(launch, launchers[0])}"
+        flat = "nullptr" if waits[launch.kernel] else f"kshell_entry<&kshell_flat_code::{named}>::flat"
+        thread = f"kshell_entry<&kshell_code::{named}>::thread"
+        parts.append(f'    {{"{launch.kernel}", {int(waits[launch.kernel])}, {thread}, {flat}}},')
     parts.append("};")
     parts.append(f'extern "C" const unsigned kshell_kernel_count = {len(launches)};')
     return HostProgram("\n".join(parts) + "\n", tuple(launch.kernel for launch in launches))

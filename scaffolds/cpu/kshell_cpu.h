@@ -195,8 +195,16 @@ static inline float atomicAdd(float* p, float v) {
 
 // ---------------------------------------------------------------- what a function sees of its thread
 
+// `Index` is uint3, as in CUDA, or kshell_index: signed components, which let the optimizer assume that
+// index arithmetic does not wrap. Both forms of a kernel without barriers are run and judged.
+struct kshell_index {
+    int x, y, z;
+};
+
+template <class Index>
 struct kshell_base {
-    uint3 threadIdx, blockIdx, blockDim, gridDim;
+    typedef Index index_type;
+    Index threadIdx, blockIdx, blockDim, gridDim;
     kshell_thread* kshell_self;
     char* kshell_shared;
     static constexpr int warpSize = 32;
@@ -282,37 +290,41 @@ template <auto F>
 struct kshell_entry;
 template <class Code, class... A, void (Code::*F)(A...)>
 struct kshell_entry<F> {
-    static inline void place(Code& k, const kshell_launch* l, char* shared) {
-        k.blockDim = {l->block[0], l->block[1], l->block[2]};
-        k.gridDim = {l->grid[0], l->grid[1], l->grid[2]};
-        k.kshell_self = nullptr;
-        k.kshell_shared = shared;
-    }
+    typedef typename Code::index_type Index;
+    typedef decltype(Index::x) Number;
+    static inline Index triple(const unsigned v[3]) { return {(Number)v[0], (Number)v[1], (Number)v[2]}; }
+
     template <size_t... I>
     static inline void one(kshell_thread* t, kshell_indices<I...>) {
         Code k;
-        place(k, t->launch, t->shared);
-        k.threadIdx = {t->tid[0], t->tid[1], t->tid[2]};
-        k.blockIdx = {t->bid[0], t->bid[1], t->bid[2]};
+        const kshell_launch* l = t->launch;
+        k.blockDim = triple(l->block);
+        k.gridDim = triple(l->grid);
+        k.kshell_shared = t->shared;
+        k.threadIdx = triple(t->tid);
+        k.blockIdx = triple(t->bid);
         k.kshell_self = t;
-        (k.*F)(kshell_argument<A>::get(t->launch->args[I])...);
+        (k.*F)(kshell_argument<A>::get(l->args[I])...);
     }
     static void thread(kshell_thread* t) { one(t, typename kshell_count<sizeof...(A)>::type()); }
 
-    // One loop over the threads of a row of a block; without barriers they are independent.
+    // One loop over the threads of a row of a block; without barriers they are independent. The extents
+    // are copied first: the optimizer must see that no store of the kernel changes them.
     static inline void blocks(const kshell_launch* l, char* shared, uint64_t first, uint64_t last, A... args) {
-        const unsigned bx = l->block[0], by = l->block[1], bz = l->block[2];
-        const uint64_t gx = l->grid[0], gy = l->grid[1];
+        const Index block = triple(l->block), grid = triple(l->grid);
         for (uint64_t b = first; b < last; ++b) {
-            const uint3 bid = {(unsigned)(b % gx), (unsigned)(b / gx % gy), (unsigned)(b / gx / gy)};
-            for (unsigned z = 0; z < bz; ++z)
-                for (unsigned y = 0; y < by; ++y) {
+            const Index bid = {(Number)(b % grid.x), (Number)(b / grid.x % grid.y), (Number)(b / grid.x / grid.y)};
+            for (Number z = 0; z < block.z; ++z)
+                for (Number y = 0; y < block.y; ++y) {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif
-                    for (unsigned x = 0; x < bx; ++x) {
+                    for (Number x = 0; x < block.x; ++x) {
                         Code k;
-                        place(k, l, shared);
+                        k.blockDim = block;
+                        k.gridDim = grid;
+                        k.kshell_self = nullptr;
+                        k.kshell_shared = shared;
                         k.threadIdx = {x, y, z};
                         k.blockIdx = bid;
                         (k.*F)(args...);
