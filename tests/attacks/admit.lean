@@ -1,0 +1,4 @@
+-- layer: tokens
+-- trick: another name of the gap tactic
+theorem proof : Candidate.Statement := by
+  admit

@@ -1,0 +1,3 @@
+-- layer: statement
+-- trick: a proof of another statement
+theorem proof : True := trivial

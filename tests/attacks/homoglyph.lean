@@ -1,0 +1,4 @@
+-- layer: elaboration
+-- trick: a word that only looks like the gap tactic
+theorem proof : Candidate.Statement := by
+  ѕorry

@@ -1,0 +1,5 @@
+-- layer: tokens
+-- trick: an attribute that changes what is run
+def no : Bool := true
+@[implemented_by no] def yes : Bool := false
+theorem proof : Candidate.Statement := by decide

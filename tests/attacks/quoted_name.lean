@@ -1,0 +1,3 @@
+-- layer: tokens
+-- trick: a gap spelled as a quoted name
+theorem proof : Candidate.Statement := «sorryAx» _ false

@@ -1,0 +1,5 @@
+-- layer: tokens
+-- trick: a tactic that abandons the proof and leaves a gap
+theorem proof : Candidate.Statement := by
+  stop
+  omega
