@@ -156,7 +156,7 @@ class Worker:
             buffers = self.sets[sample % len(self.sets)]
             order = list(contenders) if sample % 2 == 0 else list(reversed(contenders))
             for name in order:
-                ms = self._span(lambda f=contenders[name], b=buffers: f(b))  # type: ignore[misc]
+                ms = self._span(lambda f=contenders[name], b=buffers: f(b))
                 if sample >= 0:
                     samples[name].append(ms)
         again = [
@@ -259,7 +259,8 @@ class Worker:
                 .view(shape)
                 for name, shape in request["shapes"].items()
             ]
-        stream = torch.cuda.ExternalStream(self.cupy.cuda.get_current_stream().ptr)
+        external: Any = torch.cuda.ExternalStream
+        stream = external(self.cupy.cuda.get_current_stream().ptr)
         results = {}
 
         def caller(form: Any) -> Any:

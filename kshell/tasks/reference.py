@@ -34,14 +34,19 @@ def module_of(task: Task, workload: Workload) -> Any:
         del sys.modules[module.__name__]
 
 
-def compute(task: Task, workload: Workload, arrays: Mapping[str, Array]) -> dict[str, Array]:
-    """Outputs of the reference in float64, by output name.
+def compute(
+    task: Task, workload: Workload, arrays: Mapping[str, Array], device: str = "cpu"
+) -> dict[str, Array]:
+    """Outputs of the reference in float64, by output name, computed by torch on `device`.
 
     `arrays` holds every input by name at the workload's shapes. Raises ReferenceFailure."""
     import torch
 
-    model = module_of(task, workload).double().eval()
-    inputs = [torch.from_numpy(np.ascontiguousarray(arrays[t.name], dtype=np.float64)) for t in task.inputs]
+    model = module_of(task, workload).double().eval().to(device)
+    inputs = [
+        torch.from_numpy(np.ascontiguousarray(arrays[t.name], dtype=np.float64)).to(device)
+        for t in task.inputs
+    ]
     try:
         with torch.no_grad():
             result = model(*inputs)
@@ -62,5 +67,5 @@ def compute(task: Task, workload: Workload, arrays: Mapping[str, Array]) -> dict
                 f"the reference of task {task.name} returns {tensor.name} with shape {tuple(output.shape)}, "
                 f"the task says {shapes[tensor.name]}"
             )
-        found[tensor.name] = output.numpy()
+        found[tensor.name] = output.cpu().numpy()
     return found
