@@ -53,7 +53,7 @@ def _of_candidate(event: ev.Event, state: SessionState) -> list[str]:
             known = state.candidates[reward.candidate]
             if reward.value > 0 and known.median_ms is not None:
                 speed = f"{summary.milliseconds(known.median_ms)}, {reward.value:.2f}x the baseline"
-                return [f"  {reward.candidate} correct: {speed}"]
+                return [f"  {reward.candidate} valid: {speed}"]
             verdict = "did not compile" if reward.value < 0 else "wrong"
             return [f"  {reward.candidate} {verdict}: {reward.reason}"]
         case ev.InsightDistilled(insight=insight):
