@@ -90,10 +90,7 @@ end
 theorem IntTy.clip_eq {t : IntTy} {n : Int} (h : t.inRange n) : t.clip n = some n := if_pos h
 
 theorem CmpOp.int_eq (op : CmpOp) (a b : Int) : op.int a b = decide (op.intProp a b) := by
-  cases op
-  · rfl
-  · rfl
-  · simp only [CmpOp.int, CmpOp.intProp]; rw [Bool.eq_iff_iff]; simp
+  cases op <;> simp only [CmpOp.int, CmpOp.intProp] <;> rw [Bool.eq_iff_iff] <;> simp
 
 mutual
 /-- A defined integer expression evaluates to its value. -/
@@ -123,7 +120,6 @@ theorem BExpr.eval_eq (E : Env R) (r : Reg R) :
   | .icmp op a b, h => by
     simp only [BExpr.ok] at h
     simp only [BExpr.eval, BExpr.val, IExpr.eval_eq E r a h.1, IExpr.eval_eq E r b h.2, CmpOp.int_eq]
-    congr
   | .rcmp op a b, h => by
     simp only [BExpr.ok] at h
     simp only [BExpr.eval, BExpr.val, RExpr.eval_eq E r a h.1, RExpr.eval_eq E r b h.2]
