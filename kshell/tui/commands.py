@@ -86,11 +86,11 @@ COMMANDS: tuple[Command, ...] = (
     Command("log", "show the log", _VIEW, "5", "5"),
     Command(
         "diff",
-        "source, diff to parent, diff to best in turn",
+        "source, parent, best: what the code is compared with",
         _VIEW,
         "d",
         "d",
-        "[source|parent|best]",
+        "[MODE]",
         footer="diff",
     ),
     Command("sort", "by round, or by reward", _VIEW, "o", "o"),

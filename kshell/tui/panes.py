@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from kshell.tui.draw.code import Mode, code_lines
 from kshell.tui.draw.profile import profile_lines
 from kshell.tui.draw.proof import proof_lines
@@ -36,9 +38,26 @@ class Painter:
             )
             self._pane(group.shown)
 
-    def build(self, pane: str) -> None:
-        """Bring a pane up to date even if it is not on the screen, to copy it."""
-        self._pane(pane)
+    def lines(self, pane: str, width: int) -> list[Text]:
+        """What a pane other than the log shows, at this width."""
+        screen = self._screen
+        session, row, palette = screen.session, screen.row, screen.shell.palette
+        match pane:
+            case "code":
+                return code_lines(session, row, screen.mode, width, palette)
+            case "proof":
+                return proof_lines(row, session.elapsed, width, palette)
+            case "profile":
+                return profile_lines(session, row, width, palette)
+            case _:
+                return insight_lines(session, width, palette)
+
+    def text(self, pane: str, width: int = 100) -> str:
+        """A pane as plain text, whether it is on the screen or not."""
+        if pane == "log":
+            self._screen.log_pane.take(self._screen.session)
+            return self._screen.log_pane.text()
+        return "\n".join(line.plain.rstrip() for line in self.lines(pane, width))
 
     def _note(self, pane: str) -> str:
         screen = self._screen
@@ -55,11 +74,10 @@ class Painter:
 
     def _pane(self, pane: str) -> None:
         screen = self._screen
-        session, row, palette = screen.session, screen.row, screen.shell.palette
         view = screen.views[pane]
         width = view.room
         if pane == "log":
-            screen.log_pane.take(session)
+            screen.log_pane.take(screen.session)
             return
         key = self._key(pane, width)
         if self._keys.get(pane) == key:
@@ -68,16 +86,7 @@ class Painter:
         subject: object = (screen.chosen, screen.mode) if pane == "code" else screen.chosen
         top = pane != "insights" and self._subjects.get(pane) != subject
         self._subjects[pane] = subject
-        match pane:
-            case "code":
-                lines = code_lines(session, row, screen.mode, width, palette)
-            case "proof":
-                lines = proof_lines(row, session.elapsed, width, palette)
-            case "profile":
-                lines = profile_lines(session, row, width, palette)
-            case _:
-                lines = insight_lines(session, width, palette)
-        view.show(lines, top=top)
+        view.show(self.lines(pane, width), top=top)
 
     def _key(self, pane: str, width: int) -> tuple[object, ...]:
         """Everything the pane's lines depend on, cheap to compare."""

@@ -170,8 +170,7 @@ class SessionScreen(SessionView):
         if pane == "code" and row and self.mode is Mode.SOURCE:
             self.copy_text(f"{self.session.task}-{row.id[:7]}.cu", row.candidate.source)
             return
-        self.painter.build(pane)
-        self.copy_text(f"{self.session.task or 'kshell'}-{pane}.txt", self.views[pane].text() + "\n")
+        self.copy_text(f"{self.session.task or 'kshell'}-{pane}.txt", self.painter.text(pane) + "\n")
 
     def copy_text(self, name: str, text: str) -> None:
         """Save the text to a file and offer it to the terminal; say what is known."""

@@ -16,8 +16,7 @@ EMPTY = Text("")
 
 
 class Lines(ScrollView, can_focus=True):
-    """Shows a sequence of one-line Texts. With `follow`, new lines keep the end in view until the
-    person scrolls up. Text can be selected with the mouse."""
+    """Shows a sequence of one-line Texts. Text can be selected with the mouse."""
 
     DEFAULT_CSS = """
     Lines { background: transparent; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
@@ -30,12 +29,10 @@ class Lines(ScrollView, can_focus=True):
         Binding("G", "scroll_end", "End", show=False),
     ]
 
-    def __init__(self, *, id: str | None = None, follow: bool = False) -> None:
+    def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.palette = Palette()
         self._lines: Sequence[Text] = ()
-        self._follow = follow
-        self._width = 0
 
     @property
     def room(self) -> int:
@@ -48,10 +45,7 @@ class Lines(ScrollView, can_focus=True):
         old, self._lines = self._lines, lines
         longest = max((line.cell_len for line in lines), default=0)
         if (longest, len(lines)) != (self.virtual_size.width, self.virtual_size.height):
-            at_end = self.scroll_offset.y >= self.max_scroll_y
             self.virtual_size = Size(longest, len(lines))
-            if self._follow and at_end and not top:
-                self.scroll_end(animate=False, immediate=True)
         if top:
             self.scroll_to(0, 0, animate=False, immediate=True)
             self.refresh()

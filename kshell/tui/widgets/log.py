@@ -12,23 +12,34 @@ class Log(Lines):
     """Draws entries of the session's log. A burst costs one repaint of the visible lines."""
 
     def __init__(self) -> None:
-        super().__init__(id="log", follow=True)
+        super().__init__(id="log")
         self._entries: list[LogLine] = []
         self._logged = -1
+        self._tail = True
 
     def take(self, session: Session) -> None:
         """Show the log as it is now."""
         if session.logged == self._logged:
             return
-        at_end = self.scroll_offset.y >= self.max_scroll_y
         dropped = max(0, session.logged - self._logged - (len(session.log) - len(self._entries)))
         self._entries, self._logged = list(session.log), session.logged
         self.virtual_size = Size(max(1, self.size.width), len(self._entries))
-        if at_end:
+        if self._tail:
             self.scroll_end(animate=False, immediate=True)
         elif dropped:
             self.scroll_to(y=max(0, self.scroll_offset.y - dropped), animate=False, immediate=True)
         self.refresh()
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The end is followed as long as the person leaves the log there."""
+        super().watch_scroll_y(old_value, new_value)
+        if self.size.height:
+            self._tail = new_value >= self.max_scroll_y
+
+    def on_resize(self) -> None:
+        """Keep the end in view."""
+        if self._tail:
+            self.scroll_end(animate=False, immediate=True)
 
     def line(self, y: int) -> Text:
         """Draw one entry."""
