@@ -140,8 +140,10 @@ class Attack:
         the workload itself."""
         self.program.plan(self.task, self.workload)
         self._warm_up()
-        self._deadline = time.monotonic() + self.seconds
-        for stage in (self._small, self._adversarial, self._real_size):
+        started = time.monotonic()
+        stages = ((self._small, 0.5), (self._adversarial, 0.75), (self._real_size, 1.0))
+        for stage, share in stages:
+            self._deadline = started + share * self.seconds
             finding = stage()
             if finding is not None:
                 return finding
@@ -215,7 +217,7 @@ class Attack:
             return None
         left = max(0.5, self._deadline - time.monotonic())
         result = interp.run(
-            plan, {}, fuel=_FUEL, sparse=True, max_blocks=3, seconds=min(2.0, left), fault_limit=8
+            plan, {}, fuel=_FUEL, sparse=True, max_blocks=3, seconds=min(2.0, left), fault_limit=3
         )
         self._count(result)
         found = (f for f in result.faults if f.kind in _REAL_SIZE)

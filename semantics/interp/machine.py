@@ -59,13 +59,23 @@ class Journal:
     notes: list[Fault] = field(default_factory=list)
     _seen: set[tuple[Any, ...]] = field(default_factory=set)
 
-    def fault(self, fault: Fault, step: int | None = None) -> None:
-        """Keep a fault unless the same kind was reported at the same places."""
+    def fault(self, fault: Fault) -> None:
+        """Keep a fault unless its kind was reported at these places. Raises Halt at the limit."""
+        if self._new(fault):
+            self.faults.append((self.steps, fault))
+            if len(self.faults) >= self.limit:
+                raise Halt
+
+    def race(self, fault: Fault, step: int) -> None:
+        """Keep a race found afterwards; its second access was at `step`."""
+        if self._new(fault):
+            self.faults.append((step, fault))
+
+    def _new(self, fault: Fault) -> bool:
         key = (fault.kind, fault.kernel, fault.spans, fault.array)
-        if key in self._seen or len(self.faults) >= self.limit:
-            return
+        known = key in self._seen
         self._seen.add(key)
-        self.faults.append((self.steps if step is None else step, fault))
+        return not known
 
     def note(self, note: Fault) -> None:
         key = ("note", note.kind, note.kernel, note.spans, note.array)

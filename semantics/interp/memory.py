@@ -61,10 +61,12 @@ class Dense:
 
 class Sparse:
     """A tensor too large to hold: only what was stored is kept, every other element of it reads as a
-    pseudo-random number in [-1, 1) fixed by its index. For runs of a few blocks at the real sizes."""
+    pseudo-random number in [-1, 1) fixed by its index. For runs of a few blocks at the real sizes.
+    Without `keep` stores are dropped: nothing reads them."""
 
-    def __init__(self, size: int, dtype: Any) -> None:
+    def __init__(self, size: int, dtype: Any, *, keep: bool = True) -> None:
         self.size = size
+        self._keep = keep
         self._dtype = np.dtype(dtype)
         self._stored: dict[int, Any] = {}
 
@@ -81,9 +83,13 @@ class Sparse:
         return values, None
 
     def store(self, at: Array, value: Any) -> None:
+        if not self._keep:
+            return
         values = np.broadcast_to(value, at.shape)
         self._stored.update(zip(at.tolist(), values.tolist(), strict=True))
 
     def add(self, at: Array, value: Any) -> None:
+        if not self._keep:
+            return
         for index, v in zip(at.tolist(), np.broadcast_to(value, at.shape).tolist(), strict=True):
             self._stored[index] = self._stored.get(index, 0) + v

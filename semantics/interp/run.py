@@ -61,7 +61,8 @@ def run(
     `exact`) computes with rationals. `schedule` runs warps or threads in a random order instead of
     in lockstep. `max_blocks` runs only that many blocks of each call, first and last among them.
     `sparse` gives every tensor made-up contents and holds only what is stored, for real sizes.
-    `fuel` bounds the statements executed, `seconds` the time. Raises ValueError for arrays that do
+    `fuel` bounds the statements executed, `seconds` the time; the run ends at the `fault_limit`-th
+    fault other than a race. Raises ValueError for arrays that do
     not fit the plan."""
     chosen: Precision = "exact" if exact else precision
     journal = Journal(fuel, None if seconds is None else time.monotonic() + seconds, fault_limit)
@@ -122,10 +123,11 @@ def _buffers(
         else FloatArithmetic(np.float32 if precision == "float32" else np.float64)
     )
     buffers: dict[str, Buffer] = {}
+    reused = _touched(plan, core.Load) & _touched(plan, core.Store, core.AtomicAdd)
     for name, (count, elem) in plan.buffers.items():
         integers = is_integer(elem)
         if sparse:
-            buffers[name] = Sparse(count, np.int64 if integers else real.dtype)
+            buffers[name] = Sparse(count, np.int64 if integers else real.dtype, keep=name in reused)
         elif name in arrays:
             data = np.asarray(arrays[name]).ravel()
             if data.size != count:
@@ -167,6 +169,16 @@ def _bound(call: core.KernelCall) -> dict[int, str]:
         for (kind, number), argument in zip(call.kernel.params, call.args, strict=True)
         if kind == "array" and isinstance(argument, str)
     }
+
+
+def _touched(plan: core.Plan, *kinds: type) -> set[str]:
+    """Buffers that a statement of these kinds accesses, in any call."""
+    found: set[str] = set()
+    for call in plan.calls:
+        bound = _bound(call)
+        arrays = {s.array for s in walk(call.kernel.body) if isinstance(s, kinds)}  # type: ignore[union-attr]
+        found |= {bound[k] for k in arrays & bound.keys()}
+    return found
 
 
 def _stored(kernel: core.Kernel) -> set[int]:
@@ -224,7 +236,7 @@ class _Launch:
             if self.schedule is not None:
                 drive(m, self.program, self.schedule)
                 return
-            for sync in self.program.body(m, m.all):
+            for sync in self.program.body(m, m.all, None):
                 perform(m, sync)
                 if isinstance(sync.stmt, core.Barrier) and sync.lanes.full:
                     self._drain(m, shared, at_least=_LOG_LIMIT)
@@ -267,7 +279,7 @@ class _Launch:
         if conflict.benign:
             self.journal.note(fault)
         else:
-            self.journal.fault(fault, b.step)
+            self.journal.race(fault, b.step)
 
     def _thread(self, a: Access) -> tuple[int, int, int]:
         bx, by, _ = self.call.block

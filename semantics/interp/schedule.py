@@ -29,7 +29,7 @@ class _Group:
         self, m: Machine, program: Program, index: "np.ndarray[tuple[int], np.dtype[np.int64]]"
     ) -> None:
         lanes = Lanes(index, full=index.size == m.count)
-        self.steps: Generator[Sync, None, None] = program.body(m, lanes)
+        self.steps: Generator[Sync, None, None] = program.body(m, lanes, None)
         self.waits: Sync | None = None
 
 
@@ -57,7 +57,7 @@ def drive(m: Machine, program: Program, schedule: Schedule) -> None:
         owner[sync.lanes.index] = group
         unit = _unit(m, sync)
         if (waiting[unit] == id(sync.stmt)).all():
-            arrived = Sync(sync.stmt, Lanes(unit, full=unit.size == m.count), sync.inside, sync.argument)
+            arrived = Sync(sync.stmt, Lanes(unit, full=unit.size == m.count), sync.path, sync.argument)
             perform(m, arrived)
             waiting[unit] = -1
             for member in set(owner[unit]):
@@ -81,4 +81,4 @@ def _stuck(m: Machine, syncs: dict[int, Sync], waiting: "np.ndarray[tuple[int], 
     """No group can run: report the first synchronisation that some threads never reach."""
     sync = next(iter(syncs.values()))
     arrived = np.flatnonzero(waiting == id(sync.stmt))
-    perform(m, Sync(sync.stmt, Lanes(arrived), sync.inside, sync.argument))
+    perform(m, Sync(sync.stmt, Lanes(arrived), sync.path, sync.argument))

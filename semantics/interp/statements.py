@@ -24,19 +24,36 @@ from semantics.span import Span
 
 
 @dataclass(frozen=True, slots=True)
+class Path:
+    """A conditional or loop that execution is inside, the lanes that came to it, and what is around it."""
+
+    span: Span
+    lanes: Lanes
+    outer: "Path | None"
+
+    def left_by(self, lane: int) -> Span | None:
+        """The innermost construct that a lane came to: where it turned away, if it is missing inside."""
+        at: Path | None = self
+        while at is not None:
+            if lane in at.lanes.index:
+                return at.span
+            at = at.outer
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Sync:
-    """`lanes` have arrived at a barrier, a warp synchronisation or a shuffle. `inside` is the
-    conditional or loop around it: where lanes that are missing turned away. `argument` evaluates the
-    lane argument of a shuffle."""
+    """`lanes` have arrived at a barrier, a warp synchronisation or a shuffle, by `path`. `argument`
+    evaluates the lane argument of a shuffle."""
 
     stmt: core.Barrier | core.SyncWarp | core.Shfl
     lanes: Lanes
-    inside: Span | None
+    path: Path | None
     argument: IntFn | None
 
 
 Plain = Callable[[Machine, Lanes], None]
-Stepped = Callable[[Machine, Lanes], Generator[Sync, None, None]]
+Stepped = Callable[[Machine, Lanes, Path | None], Generator[Sync, None, None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +69,7 @@ class Program:
 def compile_kernel(kernel: core.Kernel) -> Program:
     """Compile once, run for any launch."""
     compiler = _Compiler(kernel)
-    body = compiler.stepped_block(kernel.body, None)
+    body = compiler.stepped_block(kernel.body)
     return Program(kernel, body, tuple(compiler.accesses))
 
 
@@ -86,54 +103,55 @@ class _Compiler:
 
         return run
 
-    def stepped_block(self, stmts: tuple[core.Stmt, ...], inside: Span | None) -> Stepped:
+    def stepped_block(self, stmts: tuple[core.Stmt, ...]) -> Stepped:
         steps: list[tuple[Plain | None, Stepped | None]] = [
-            (None, self.stepped(s, inside)) if synchronises(s) else (self.plain(s), None) for s in stmts
+            (None, self.stepped(s)) if synchronises(s) else (self.plain(s), None) for s in stmts
         ]
 
-        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+        def run(m: Machine, lanes: Lanes, path: Path | None) -> Generator[Sync, None, None]:
             for plain, stepped in steps:
                 if plain is not None:
                     plain(m, lanes)
                 elif stepped is not None:
-                    yield from stepped(m, lanes)
+                    yield from stepped(m, lanes, path)
 
         return run
 
     # ---------------------------------------------------------------- statements that synchronise
 
-    def stepped(self, stmt: core.Stmt, inside: Span | None) -> Stepped:
+    def stepped(self, stmt: core.Stmt) -> Stepped:
         match stmt:
             case core.Barrier() | core.SyncWarp() | core.Shfl():
-                return self._sync(stmt, inside)
-            case core.If(_, then, other, span):
-                return self._stepped_if(stmt, self.stepped_block(then, span), self.stepped_block(other, span))
-            case core.While(_, body, span):
-                return self._stepped_while(stmt, self.stepped_block(body, span))
+                return self._sync(stmt)
+            case core.If(_, then, other):
+                return self._stepped_if(stmt, self.stepped_block(then), self.stepped_block(other))
+            case core.While(_, body):
+                return self._stepped_while(stmt, self.stepped_block(body))
             case _:
                 raise AssertionError(f"{type(stmt).__name__} does not synchronise")
 
-    def _sync(self, stmt: core.Barrier | core.SyncWarp | core.Shfl, inside: Span | None) -> Stepped:
+    def _sync(self, stmt: core.Barrier | core.SyncWarp | core.Shfl) -> Stepped:
         argument = compile_int(stmt.arg) if isinstance(stmt, core.Shfl) else None
 
-        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+        def run(m: Machine, lanes: Lanes, path: Path | None) -> Generator[Sync, None, None]:
             m.at = stmt
             m.tick()
-            yield Sync(stmt, lanes, inside, argument)
+            yield Sync(stmt, lanes, path, argument)
 
         return run
 
     def _stepped_if(self, stmt: core.If, then: Stepped, other: Stepped) -> Stepped:
         cond = compile_cond(stmt.cond)
 
-        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+        def run(m: Machine, lanes: Lanes, path: Path | None) -> Generator[Sync, None, None]:
             m.at = stmt
             m.tick()
             yes, no = split(lanes, cond(m, lanes))
+            inner = Path(stmt.span, lanes, path)
             if len(yes):
-                yield from then(m, yes)
+                yield from then(m, yes, inner)
             if len(no):
-                yield from other(m, no)
+                yield from other(m, no, inner)
 
         return run
 
@@ -141,8 +159,9 @@ class _Compiler:
         cond = compile_cond(stmt.cond)
         watching = loops.watch(stmt, self.kernel)
 
-        def run(m: Machine, lanes: Lanes) -> Generator[Sync, None, None]:
+        def run(m: Machine, lanes: Lanes, path: Path | None) -> Generator[Sync, None, None]:
             rounds = 0
+            inner = Path(stmt.span, lanes, path)
             while True:
                 m.at = stmt
                 m.tick()
@@ -151,7 +170,7 @@ class _Compiler:
                     return
                 rounds += 1
                 before = watching.snapshot(m, lanes, rounds)
-                yield from body(m, lanes)
+                yield from body(m, lanes, inner)
                 watching.compare(m, lanes, before)
 
         return run

@@ -84,7 +84,8 @@ def _missing(m: Machine, sync: Sync, kind: FaultKind, start: int, end: int, name
         f"{_threads(m, absent)} {'is' if absent.size == 1 else 'are'} missing"
     )
     one, other = int(waiting[0]), int(absent[0])
-    spans = (m.span(),) if sync.inside is None else (m.span(), sync.inside)
+    left = None if sync.path is None else sync.path.left_by(other)
+    spans = (m.span(),) if left is None else (m.span(), left)
     m.journal.fault(
         Fault(
             kind,

@@ -1,0 +1,12 @@
+// The correct twin of: no tail guard: n is not a multiple of the block.
+// task: scale
+// size: n=1000
+
+__global__ void scale(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = 0.5f * x[i];
+}
+
+void launch(const float* x, float* y, int n) {
+    scale<<<(n + 127) / 128, 128>>>(x, y, n);
+}

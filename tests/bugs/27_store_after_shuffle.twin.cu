@@ -1,0 +1,20 @@
+// Correct: a store to a slot that another lane read before a shuffle of the whole warp.
+// task: row_sum.json
+// size: rows=2 n=100
+
+__global__ void row_sum(const float* x, float* y, int n) {
+    __shared__ float s[32];
+    int t = threadIdx.x;
+    float sum = 0.0f;
+    for (int i = t; i < n; i += 32) sum += x[blockIdx.x * n + i];
+    s[t] = sum;
+    __syncwarp();
+    float v = s[31 - t];
+    for (int k = 16; k > 0; k /= 2) v += __shfl_xor_sync(0xffffffff, v, k);
+    s[t] = v;
+    if (t == 0) y[blockIdx.x] = s[0];
+}
+
+void launch(const float* x, float* y, int rows, int n) {
+    row_sum<<<rows, 32>>>(x, y, n);
+}
