@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from semantics.literals import real_literal
-
 from semantics.core import CmpOp, RealFn, RealOp
+from semantics.literals import real_literal
 from semantics.span import Refusal
 from semantics.spec import (
     Bin,

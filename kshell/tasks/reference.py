@@ -43,10 +43,16 @@ def compute(
     import torch
 
     model = module_of(task, workload).double().eval().to(device)
-    inputs = [
-        torch.from_numpy(np.ascontiguousarray(arrays[t.name], dtype=np.float64)).to(device)
+    tensors = {
+        t.name: torch.from_numpy(np.ascontiguousarray(arrays[t.name], dtype=np.float64)).to(device)
         for t in task.inputs
-    ]
+    }
+    for key, parameter in model.named_parameters():
+        name = key.replace(".", "_")
+        if name not in tensors:
+            raise ReferenceFailure(f"the reference of task {task.name} keeps {key!r}; make it an input")
+        parameter.data = tensors.pop(name)
+    inputs = list(tensors.values())
     try:
         with torch.no_grad():
             result = model(*inputs)

@@ -50,10 +50,16 @@ def spec_of(task: Task, workload: Workload) -> Spec:
     """Trace the reference at a workload. Raises Refusal for an operation outside the table."""
     import torch.fx
 
+    class _Flat(torch.fx.Tracer):
+        """Traces through the modules of torch too, so that only functions remain."""
+
+        def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+            return False
+
     shapes = task.shapes(workload)
     module = module_of(task, workload)
     try:
-        graph = torch.fx.Tracer().trace(module)
+        graph = _Flat().trace(module)
     except Exception as error:
         message = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise Refusal(f"the reference of task {task.name} cannot be traced: {message}") from error
@@ -68,10 +74,7 @@ def spec_of(task: Task, workload: Workload) -> Spec:
                 raise Refusal(f"the reference of task {task.name} takes more inputs than the task names")
             found[node] = _input(tensor.name, shapes[tensor.name])
         elif node.op == "get_attr":
-            attribute = getattr(module, str(node.target))
-            if not isinstance(attribute, float | int):
-                raise Refusal(f"the reference keeps the tensor {node.target!r}; make it an input")
-            found[node] = constant(attribute)
+            found[node] = _attribute(module, str(node.target), shapes)
         elif node.op == "output":
             result = _resolve(node.args[0], found)
         else:
@@ -89,6 +92,19 @@ def spec_of(task: Task, workload: Workload) -> Spec:
         inputs={t.name: shapes[t.name] for t in task.inputs},
         outputs=tuple(_output(t.name, shapes[t.name], o) for t, o in zip(task.outputs, outputs, strict=True)),
     )
+
+
+def _attribute(module: Any, target: str, shapes: dict[str, tuple[int, ...]]) -> Sym:
+    """A number kept by the module, or a parameter that is an input of the task."""
+    value: Any = module
+    for part in target.split("."):
+        value = getattr(value, part)
+    name = target.replace(".", "_")
+    if name in shapes:
+        return _input(name, shapes[name])
+    if isinstance(value, float | int):
+        return constant(value)
+    raise Refusal(f"the reference keeps the tensor {target!r}; make it an input")
 
 
 def _input(name: str, shape: tuple[int, ...]) -> Sym:
