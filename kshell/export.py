@@ -40,7 +40,7 @@ def export(
         "source.cu": candidate.source,
         "kshell_launch.h": _header(launch),
         "example.cu": _example(launch, task, workload),
-        "load.py": _loader(launch, task, workload),
+        "load.py": _loader(candidate, launch, task, workload),
         "certificate.json": certificate.model_dump_json(indent=2) + "\n",
         "proof.lean": certificate.lean_file,
         "README.txt": _readme(candidate, certificate, task, workload),
@@ -134,7 +134,7 @@ def _example(launch: tuple[Parameter, ...], task: Task, workload: Workload) -> s
     return "\n".join(lines)
 
 
-def _loader(launch: tuple[Parameter, ...], task: Task, workload: Workload) -> str:
+def _loader(candidate: Candidate, launch: tuple[Parameter, ...], task: Task, workload: Workload) -> str:
     inputs = [t.name for t in task.inputs]
     shapes = task.shapes(workload)
     passed = [f"{p.name}.data_ptr<float>()" if p.type.endswith("*") else p.name for p in launch]
@@ -166,7 +166,7 @@ void bound({", ".join(bound)}) {{
 """
 _source = (_here / "kshell_launch.h").read_text() + (_here / "source.cu").read_text() + _binding
 _module = load_inline(
-    name="kshell_{_identifier(task.name)}_" + "{candidate_suffix(task)}",
+    name="kshell_{_identifier(task.name)}_{candidate.id}",
     cpp_sources="void bound({", ".join(bound)});",
     cuda_sources=_source,
     functions=["bound"],
@@ -177,11 +177,6 @@ def {_identifier(task.name)}({", ".join(inputs)}):
 {outputs}    _module.bound({", ".join(arguments)})
     return {result}
 '''
-
-
-def candidate_suffix(task: Task) -> str:
-    """Keeps extensions of different tasks apart in PyTorch's build folder."""
-    return _identifier(task.family)
 
 
 def _identifier(text: str) -> str:
