@@ -76,10 +76,71 @@ def reads(e: ast.Expr) -> set[str]:
     return out
 
 
+def touches_memory(e: ast.Expr, functions: Functions) -> bool:
+    """Whether evaluating the expression reads or writes array elements."""
+    if isinstance(e, ast.Index) or (isinstance(e, ast.Unary) and e.op == "*"):
+        return True
+    if isinstance(e, ast.Call) and (e.name in functions or e.name.startswith(("__ld", "atomic"))):
+        return True
+    return any(touches_memory(c, functions) for c in children(e))
+
+
+def disturbs(e: ast.Expr, functions: Functions, busy: frozenset[str] = frozenset()) -> bool:
+    """Whether the expression calls a helper that stores to arrays or waits at a barrier."""
+    if isinstance(e, ast.Call) and e.name in functions and e.name not in busy:
+        inner = busy | {e.name}
+        if any(_active(x, functions, inner) for x in expressions(functions[e.name].body)):
+            return True
+    return any(disturbs(c, functions, busy) for c in children(e))
+
+
+def _active(e: ast.Expr, functions: Functions, busy: frozenset[str]) -> bool:
+    match e:
+        case ast.Call(name) if name.startswith(("__sync", "atomic")):
+            return True
+        case ast.Assign(_, target, _) | ast.Postfix(_, target) if not isinstance(target, ast.Name):
+            return True
+        case ast.Unary("++" | "--", target) if not isinstance(target, ast.Name):
+            return True
+        case _:
+            pass
+    return disturbs(e, functions, busy) or any(_active(c, functions, busy) for c in children(e))
+
+
+def expressions(s: ast.Stmt | None) -> list[ast.Expr]:
+    """The expressions of a statement and of the statements inside it."""
+    match s:
+        case ast.Decl(_, declarators):
+            return [
+                v.init for v in declarators if v.init is not None and not isinstance(v.init, ast.InitList)
+            ]
+        case ast.ExprStmt(e):
+            return [e]
+        case ast.Block(body):
+            return [e for b in body for e in expressions(b)]
+        case ast.If(cond, then, other):
+            return [cond, *expressions(then), *expressions(other)]
+        case ast.For(init, cond, step, body):
+            own = [e for e in (cond, step) if e is not None]
+            return [*expressions(init), *own, *expressions(body)]
+        case ast.While(cond, body) | ast.DoWhile(body, cond):
+            return [cond, *expressions(body)]
+        case ast.Return(value):
+            return [] if value is None else [value]
+        case _:
+            return []
+
+
 def check_sequence(operands: tuple[ast.Expr, ...], functions: Functions) -> None:
     """Refuse operands of one operator or call where one writes what another reads or writes."""
     active = [o for o in operands if is_effectful(o)]
     for one in active:
+        if disturbs(one, functions) and any(touches_memory(o, functions) for o in operands if o is not one):
+            raise Refusal(
+                "a helper that changes memory stands beside another access without an order",
+                one.span,
+                "split the expression into statements",
+            )
         written = writes(one, functions)
         for other in operands:
             clash = written & reads(other) if other is not one else set()

@@ -8,8 +8,10 @@ from semantics.core import IntType, IParam, Kernel, RParam, Scalar, Space
 from semantics.declare import freeze, global_constant
 from semantics.elaborate import evaluate, locate
 from semantics.flow import assigned, escapes
+from semantics.lexer import TYPE_WORDS
 from semantics.lower import function_body, sequence
 from semantics.pointers import recast
+from semantics.reserved import reserved_function
 from semantics.span import Refusal, Span
 from semantics.state import Frame, State, Unit
 from semantics.tidy import compact
@@ -55,12 +57,16 @@ def make_unit(module: ast.Module) -> Unit:
                     f"function {item.name} is defined twice", item.span, "overloads are outside the language"
                 )
             names.add(item.name)
+            if reserved_function(item.name):
+                raise Refusal(f"{item.name} is a function of CUDA already", item.span, "choose another name")
             if item.kind == "device":
                 functions[item.name] = item
     unit = Unit(functions, {}, inline_call)
     st = State(unit)
     for item in module.items:
         if isinstance(item, ast.Struct):
+            if item.name in unit.structs or item.name in TYPE_WORDS:
+                raise Refusal(f"type {item.name} is defined already", item.span, "choose another name")
             unit.structs[item.name] = _struct(st, item)
     return unit
 

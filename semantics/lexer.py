@@ -168,6 +168,12 @@ def tokenize(source: str) -> list[Tok]:
         if match is None:
             raise _bad_character(source, pos, Span(line, column, line, column + 1))
         text, group = match.group(), match.lastgroup
+        if text[0] == "\\":
+            _check_splice(source, match, Span(line, column, line, column + 1))
+        if text.startswith("//") and text.rstrip().endswith("\\"):
+            raise Refusal(
+                "a // comment ends with a backslash", Span(line, column, line, column + 2), "remove it"
+            )
         start = Span(line, column, line, column + len(text))
         newlines = text.count("\n")
         pos = match.end()
@@ -181,6 +187,13 @@ def tokenize(source: str) -> list[Tok]:
             out.append(Tok(_kind(group or "", text), text, start, first))
             first = False
     return out
+
+
+def _check_splice(source: str, match: re.Match[str], span: Span) -> None:
+    """A backslash at the end of a line must not join two tokens into one."""
+    before, after = source[match.start() - 1 : match.start()], source[match.end() : match.end() + 1]
+    if before.strip() and after.strip():
+        raise Refusal("a backslash joins two lines without a space between", span, "put a space before it")
 
 
 def _kind(group: str, text: str) -> str:

@@ -31,6 +31,8 @@ def int_literal(text: str) -> tuple[int, IntType]:
     if suffix not in ("", "u", "l", "ll", "ul", "lu", "ull", "llu"):
         raise ValueError(f"unknown suffix {suffix!r}")
     decimal = not (body.startswith("0") and len(body) > 1)
+    if not decimal and body[1] in "89":
+        raise ValueError(f"{text} is no octal number")
     if body[:2] in ("0x", "0X"):
         value = int(body, 16)
     elif body[:2] in ("0b", "0B"):

@@ -24,11 +24,13 @@ from semantics.core import (
     While,
 )
 from semantics.declare import declare
+from semantics.definite import Subject, check_assigned
 from semantics.elaborate import evaluate, step
 from semantics.flow import completes, escapes
+from semantics.pointers import scale_of
 from semantics.span import NOWHERE, Refusal, Span
 from semantics.state import Frame, Loop, State
-from semantics.values import Value, VoidTy, constant
+from semantics.values import Members, Ptr, StructTy, Value, VecTy, VoidTy, constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ def sequence(st: State, items: list[Item]) -> None:
         jumps = escapes(item)
         if not jumps:
             statement(st, item)
+            if isinstance(item, ast.Decl) and st.depth:
+                _check_assigned(st, item, rest)
             continue
         match item:
             case ast.Block(body):
@@ -85,6 +89,43 @@ def sequence(st: State, items: list[Item]) -> None:
                 statement(st, item)
                 _guarded(st, jumps, rest, item.span)
         return
+
+
+def _check_assigned(st: State, d: ast.Decl, rest: list[Item]) -> None:
+    """Variables declared without a value inside a loop are assigned before they are read."""
+    scope: list[ast.Stmt] = []
+    depth = 0
+    for item in rest:
+        if isinstance(item, Mark):
+            depth += 1 if item.opens else -1
+            if depth < 0:
+                break
+        else:
+            scope.append(item)
+    for v in d.declarators:
+        if v.init is not None or v.type.pointer or "__shared__" in d.storage:
+            continue
+        entity = st.find(v.name)
+        extents: tuple[int, ...] = ()
+        parts = frozenset({""})
+        if isinstance(entity, Ptr):
+            extents = ((st.arrays[entity.array].size or 0) // scale_of(entity), *entity.dims)
+            parts = frozenset(f"#{k}" for k in range(st.arrays[entity.array].size or 0))
+        elif isinstance(entity, Members) and isinstance(entity.type, VecTy):
+            parts = frozenset("xyzw"[: entity.type.lanes])
+        elif isinstance(entity, Members) and isinstance(entity.type, StructTy):
+            parts = frozenset(name for name, _ in entity.type.fields)
+        check_assigned(Subject(v.name, parts, extents, lambda e: _constant(st, e)), scope)
+
+
+def _constant(st: State, e: ast.Expr) -> int | None:
+    """The value of an integer expression known at compile time."""
+    try:
+        with st.block() as out:
+            value = constant(evaluate(st, e))
+    except Refusal:
+        return None
+    return value if not out else None
 
 
 def statement(st: State, s: ast.Stmt) -> None:

@@ -146,6 +146,8 @@ def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
         )
     if before is not None and before.kind == "NAME" and token.type == "LT":
         return Refusal(f"unknown template {before.text!r}", before.span)
+    if token.type == "LSQB" and (before is None or before.kind not in ("NAME", "RSQB", "RPAR")):
+        return Refusal("lambdas and attributes are outside the language", span, "use a __device__ helper")
     if token.type == "PRAGMA":
         return Refusal("#pragma unroll must stand before a loop", span)
     if "SEMI" in error.accepts and token.type not in ("RPAR", "RSQB", "COMMA"):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from semantics.ast import Define, Include
 from semantics.lexer import Tok
+from semantics.reserved import reserved_macro
 from semantics.span import Refusal, Span
 
 HEADERS = frozenset(
@@ -99,6 +100,10 @@ def _define(tok: Tok, line: list[Tok]) -> Macro:
     if len(line) < 2 or not (line[1].text[0].isalpha() or line[1].text[0] == "_"):
         raise Refusal("#define needs a name", tok.span)
     name = line[1]
+    if reserved_macro(name.text):
+        raise Refusal(
+            f"{name.text} cannot be a macro: it means something to CUDA", name.span, "choose another name"
+        )
     for part in line[2:]:
         if part.kind == "HASH":
             raise Refusal("# and ## in macros are outside the language", part.span, "write the text out")

@@ -260,7 +260,7 @@ class State:
 
     def write(self, place: Place, value: Value, span: Span) -> None:
         """Assign with conversion to the place's type."""
-        if getattr(place, "const", False) and not isinstance(place, PtrVar):
+        if isinstance(place, Register | Members) and place.const:
             raise Refusal("assignment to a constant", span, "remove const or use another variable")
         self.initialise(place, value, span)
 
