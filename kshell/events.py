@@ -24,7 +24,7 @@ from insights_db.records import (
 class _Event(BaseModel):
     """`seq` numbers the events of a session from 1; `at` is UTC; `elapsed` counts seconds of work."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     seq: int = 0
     at: datetime = Field(default_factory=lambda: datetime.now(UTC))
     elapsed: float = 0.0
@@ -33,7 +33,7 @@ class _Event(BaseModel):
 class Budget(BaseModel):
     """Caps and what is spent. None is no cap. Seconds count work, not pauses."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     rounds: int
     group: int
     rounds_done: int = 0
@@ -223,7 +223,7 @@ Event = Annotated[
     Field(discriminator="kind"),
 ]
 
-adapter: TypeAdapter[Event] = TypeAdapter(Event)
+adapter: TypeAdapter[Event] = TypeAdapter(Event, config=ConfigDict(defer_build=True))
 
 
 def parse(line: str | bytes) -> Event:

@@ -3,16 +3,19 @@
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from functools import partial
+from typing import TYPE_CHECKING
 
 from insights_db.store import SessionRecord, Store
 from kshell import events as ev
 from kshell import paths, remote, tasks, wiring
 from kshell.cli.known import events_of, session_names, session_record, settings_of
 from kshell.engine.lock import held, running
-from kshell.engine.session import Session
 from kshell.engine.settings import Settings
 from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
 from kshell.tui.replay import Replay
+
+if TYPE_CHECKING:
+    from kshell.engine.session import Session
 
 
 class HomeDesk:
@@ -71,13 +74,13 @@ class HomeDesk:
         )
 
 
-def opened(session: Session) -> Opened:
+def opened(session: "Session") -> Opened:
     """A session of this process, for the app: it can be left running."""
     detach: Callable[[], str] = partial(remote.leave_running, session.name)
     return Opened(stream(session), session.control, detach)
 
 
-async def stream(session: Session) -> AsyncGenerator[ev.Event, None]:
+async def stream(session: "Session") -> AsyncGenerator[ev.Event, None]:
     """The events of a session while its lock is held. What a resumed session did before comes first."""
     with held(paths.locks(), session.name):
         for event in session.past():

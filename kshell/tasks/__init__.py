@@ -1,10 +1,13 @@
 """Tasks: where they come from, their references and their specs."""
 
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from kshell.tasks.builtin import tasks
-from semantics.spec import Spec
 from semantics.task import Task, Workload
+
+if TYPE_CHECKING:
+    from semantics.spec import Spec
 
 
 class UnknownTask(ValueError):
@@ -35,7 +38,7 @@ def load(name_or_path: str) -> Task:
     return read(name_or_path)
 
 
-def spec_of(task: Task, workload: Workload) -> Spec:
+def spec_of(task: Task, workload: Workload) -> "Spec":
     """The task's outputs in the tensor spec language, from a `torch.fx` trace of its reference.
 
     Cached on disk by the hash of task and workload, since the trace imports torch.

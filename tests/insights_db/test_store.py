@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from insights_db import schema
 from insights_db.errors import StoreError
+from insights_db.migrations import migrations
 from insights_db.records import Candidate, Insight, Proof, ProofStatus
 from insights_db.search import quoted
 from insights_db.store import Store, new_session
@@ -205,6 +207,10 @@ def test_many_processes_may_make_the_database_at_once(tmp_path: Path) -> None:
     assert [process.wait() for process in processes] == [0, 0, 0, 0]
 
 
+def test_the_list_of_migrations_is_the_one_that_is_applied() -> None:
+    assert [migration.name for migration in migrations._migrations] == list(schema.NAMES)
+
+
 # --- what goes wrong is one line that says what to do ---
 
 
@@ -259,6 +265,7 @@ def test_a_file_size_limit_looks_like_a_full_disk(tmp_path: Path) -> None:
     """The operating system refuses to grow the file, as it does when a quota is used up."""
     code = f"""
 import resource, signal, sys
+from insights_db import schema
 from insights_db.errors import StoreError
 from insights_db.store import Store, new_session
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
