@@ -233,6 +233,8 @@ class CudaEvaluator:
             reason = f"{own:.6f} ms is above the roofline of the device ({floor:.6f} ms): refused"
         first = self.timer.baselines[0] if self.timer.baselines else ""
         base = statistics.median(samples[first]) if first else 0.0
+        if base and base < float(answer["launch_ms"]):
+            reason = f"the baseline took {base:.6f} ms, less than an empty launch: the measurement is refused"
         counters = {
             "flops": float(flops),
             "bytes": float(moved),
