@@ -19,6 +19,7 @@ from kshell.engine.state import SessionState
 from kshell.errors import UserError
 from kshell.text import TextView
 
+NEXT_SECONDS = 6.0
 Make = Callable[[Store, str], Session]
 
 
@@ -29,7 +30,7 @@ def follow(names: Sequence[str], make: Make, args: argparse.Namespace) -> int:
     with wiring.store() as store:
         for name in names:
             session = make(store, name)
-            show(session, store, args)
+            show(session, store, args, more=name != names[-1])
             finished = session.state.finished
             if finished is None or finished.interrupted:
                 print(
@@ -46,10 +47,10 @@ def _good(session: Session) -> bool:
     return bool(session.state.promoted)
 
 
-def show(session: Session, store: Store, args: argparse.Namespace) -> None:
-    """Run one session to its end in the view that the options ask for."""
+def show(session: Session, store: Store, args: argparse.Namespace, *, more: bool = False) -> None:
+    """Run one session to its end in the view that the options ask for. `more`: another one follows."""
     if interactive(args):
-        in_app(session, store)
+        in_app(session, store, more=more)
         return
     try:
         with held(paths.locks(), session.name, 60.0 if getattr(args, "wait", False) else 0.0):
@@ -65,13 +66,19 @@ def interactive(args: argparse.Namespace) -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not args.headless and not args.json
 
 
-def in_app(session: Session, store: Store) -> None:
+def in_app(session: Session, store: Store, *, more: bool) -> None:
     """Run a session in the terminal app; when it is over, say on the screen below how it ended."""
     from kshell.home import HomeDesk, opened
     from kshell.tui.app import run
 
     shown = opened(session)
-    run(shown.stream, shown.control, detach=shown.detach, home=HomeDesk(store))
+    run(
+        shown.stream,
+        shown.control,
+        detach=shown.detach,
+        home=HomeDesk(store),
+        leave_after=NEXT_SECONDS if more else None,
+    )
     finished = session.state.finished
     if finished is not None:
         print(f"session {session.name}: {finished.outcome}")

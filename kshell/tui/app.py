@@ -30,7 +30,8 @@ class KshellApp(App[int]):
     """`stream` and `control` are one session; without them the start screen of `home` is shown.
     `detach` leaves the session running and returns what to tell the person; None: it cannot be left
     running. `home` may be a function that makes it: it is called in a thread after the first frame. `now`
-    is a monotonic clock in seconds."""
+    is a monotonic clock in seconds. `leave_after`: leave by itself so many seconds after the session is
+    over, because another one follows."""
 
     CSS_PATH = "app.tcss"
     TITLE = "kshell"
@@ -46,8 +47,10 @@ class KshellApp(App[int]):
         home: "Home | Callable[[], Home] | None" = None,
         now: Callable[[], float] = time.monotonic,
         theme: str = DARK.name,
+        leave_after: float | None = None,
     ) -> None:
         super().__init__()
+        self._leave_after, self._over_since = leave_after, -1.0
         self._stream, self._control, self._leave_running, self.home = stream, control, detach, home
         self.now = now
         self.farewell = ""
@@ -63,6 +66,20 @@ class KshellApp(App[int]):
             self.show_session(self._stream, self._control, self._leave_running)
         else:
             self.open_start()
+        if self._leave_after is not None:
+            self.set_interval(0.25, self._leave_when_over)
+
+    def _leave_when_over(self) -> None:
+        from kshell.tui.screens.session import SessionScreen
+
+        screen = next((s for s in self.screen_stack if isinstance(s, SessionScreen)), None)
+        if self._leave_after is None or screen is None or not screen.ended:
+            return
+        if self._over_since < 0:
+            self._over_since = self.now()
+            screen.tell(f"the next session starts in {self._leave_after:g} seconds; q goes on at once")
+        elif self.now() - self._over_since >= self._leave_after:
+            self.leave()
 
     def show_session(
         self, stream: "AsyncIterator[Event]", control: "Control", detach: Callable[[], str] | None
@@ -170,14 +187,16 @@ def run(
     *,
     detach: Callable[[], str] | None = None,
     home: "Home | Callable[[], Home] | None" = None,
+    leave_after: float | None = None,
 ) -> int:
     """Show a session, or the start screen, in this terminal until the person leaves.
 
-    Returns 0, or 130 when a live session was left before its end. Must not be called from a running
-    event loop: the app runs its own, and the stream is consumed there."""
+    `leave_after`: leave by itself so many seconds after the session is over. Returns 0, or 130 when a
+    live session was left before its end. Must not be called from a running event loop: the app runs its
+    own, and the stream is consumed there."""
     from kshell.tui.capture import stderr_captured
 
-    app = KshellApp(stream, control, detach=detach, home=home, theme=_theme())
+    app = KshellApp(stream, control, detach=detach, home=home, theme=_theme(), leave_after=leave_after)
     with stderr_captured() as captured:
         code = app.run()
     captured.report()
