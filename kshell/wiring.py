@@ -16,22 +16,23 @@ if TYPE_CHECKING:
     from kshell.events import Event
     from kshell.protocols import Evaluator, Prover
     from kshell.tui.home import Home
+    from kshell.tui.home import Home
     from semantics.task import Task, Workload
 
 
 def open_app() -> int:
-    """The terminal app without a session. Returns an exit code."""
+    """The terminal app without a session. Returns an exit code. The database is opened, and the tasks
+    are read, after the first frame."""
     from contextlib import ExitStack
 
     from kshell.tui.app import run
 
-    with ExitStack() as opened:
+    with ExitStack() as stack:
 
         def home() -> "Home":
-            """Made after the first frame: the imports behind it take longer than the frame."""
             from kshell.home import HomeDesk
 
-            return HomeDesk(opened.enter_context(store()))
+            return HomeDesk(stack.enter_context(store()))
 
         return run(home=home)
 
