@@ -330,6 +330,9 @@ def address(st: State, e: ast.Expr, span: Span) -> Ptr:
         return subscript(st, pointer_of(st, e.base), e.index)
     if isinstance(e, ast.Unary) and e.op == "*":
         return pointer_of(st, e.operand)
+    place = st.find(e.name) if isinstance(e, ast.Name) else None
+    if isinstance(place, Cell) and isinstance(place.index, ILit):
+        return Ptr(place.array, Int(place.index, place.index.type), place.type, place.const)
     raise Refusal(
         "the address of a variable is outside the language", span, "take the address of an array element"
     )
