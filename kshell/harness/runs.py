@@ -1,5 +1,6 @@
 """One run of a built candidate: files in, the program under its limits, files and times out."""
 
+import asyncio
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -80,7 +81,7 @@ async def execute(request: RunRequest) -> RunResult:
         finished = await sandbox.run(command, cwd=folder, limits=_limits(request))
         if not finished.ok:
             return _failed(finished, request)
-        return _collect(request, folder, finished.seconds)
+        return await asyncio.to_thread(_collect, request, folder, finished.seconds)
 
 
 def _limits(request: RunRequest) -> sandbox.Limits:
