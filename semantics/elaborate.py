@@ -24,6 +24,7 @@ from semantics.core import (
     BLit,
     BNot,
     Dim,
+    ILit,
     IntType,
     ISpecial,
     RLit,

@@ -165,7 +165,7 @@ def tokenize(source: str) -> list[Tok]:
     while pos < len(source):
         match = _PATTERN.match(source, pos)
         column = pos - line_start + 1
-        if match is None:
+        if match is None or (match.lastgroup == "punct" and source.startswith("/*", pos)):
             raise _bad_character(source, pos, Span(line, column, line, column + 1))
         text, group = match.group(), match.lastgroup
         if text[0] == "\\":

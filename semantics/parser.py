@@ -111,6 +111,10 @@ def _check_nesting(tokens: list[Tok]) -> None:
             if not stack:
                 raise Refusal(f"`{tok.text}` closes nothing", tok.span)
             opened = stack.pop()
+            if opened.kind != closing[tok.kind] and tok.kind == "RBRACE":
+                raise Refusal(
+                    f"`{opened.text}` is never closed", opened.span, f"line {tok.span.line} ends its block"
+                )
             if opened.kind != closing[tok.kind]:
                 raise Refusal(
                     f"`{tok.text}` does not close `{opened.text}` of line {opened.span.line}", tok.span

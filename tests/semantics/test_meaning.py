@@ -69,7 +69,10 @@ def test_integer_expression(case: str) -> None:
 REAL_CASES = {
     "exp": ("expf(x[t]) + exp(x[t]) + __expf(x[t])", lambda v: 3 * np.exp(v)),
     "log": ("logf(x[t] + 2.0f)", lambda v: np.log(v + 2)),
-    "square roots": ("sqrtf(x[t] + 1.0f) + rsqrtf(x[t] + 2.0f)", lambda v: np.sqrt(v + 1) + 1 / np.sqrt(v + 2)),
+    "square roots": (
+        "sqrtf(x[t] + 1.0f) + rsqrtf(x[t] + 2.0f)",
+        lambda v: np.sqrt(v + 1) + 1 / np.sqrt(v + 2),
+    ),
     "tanh": ("tanhf(x[t])", np.tanh),
     "absolute value": ("fabsf(x[t]) + abs(x[t])", lambda v: 2 * abs(v)),
     "extremes": ("fmaxf(x[t], 0.25f) - fminf(x[t], 0.5f)", lambda v: max(v, 0.25) - min(v, 0.5)),
@@ -294,10 +297,15 @@ def test_static_shared_array_of_a_helper_is_one_array_for_all_calls() -> None:
         __syncthreads();
         return v;
     }"""
-    assert outputs("y[t] = swap(t, t); float w = swap(y[t], t); y[t] = w;", prelude) == [float(t) for t in range(N)]
-    source = prelude + """
+    assert outputs("y[t] = swap(t, t); float w = swap(y[t], t); y[t] = w;", prelude) == [
+        float(t) for t in range(N)
+    ]
+    source = (
+        prelude
+        + """
 __global__ void two(float* y, int n) { int t = threadIdx.x; float a = swap(t, t); y[t] = swap(a, t); }
 void launch(float* y, int n) { two<<<1, 12>>>(y, n); }"""
+    )
     (kernel,) = load(source).lowered.values()
     assert [a.name for a in kernel.arrays] == ["y", "s"]
 
