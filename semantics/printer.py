@@ -226,7 +226,8 @@ def _expr(e: ast.Expr) -> tuple[str, int]:
         case ast.Name(name):
             return name, 15
         case ast.Member(obj, field):
-            return f"{print_expr(obj, _POSTFIX)}.{field}", _POSTFIX
+            level = 16 if isinstance(obj, ast.IntLit | ast.FloatLit) else _POSTFIX
+            return f"{print_expr(obj, level)}.{field}", _POSTFIX
         case ast.Index(base, index):
             return f"{print_expr(base, _POSTFIX)}[{print_expr(index)}]", _POSTFIX
         case ast.Call("KSHELL_WORKSPACE", (ast.CType() as kind,), args):

@@ -29,7 +29,9 @@ def test_corpus_kernel_computes_the_reference_without_a_fault(path: Path) -> Non
     assert result.faults == ()
     (output,) = (t.name for t in task.outputs)
     expected = REFERENCES[task.name](inputs)
-    np.testing.assert_allclose(result.outputs[output].reshape(expected.shape), expected, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(
+        result.outputs[output].reshape(expected.shape), expected, rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("path", kernels(), ids=identity)

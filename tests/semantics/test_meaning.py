@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables of sources, one case a line)
 """What lowered programs compute: each construct is run in the interpreter against Python's answer."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (tables of sources, one case a line)
 """What is outside the language is refused at its line and column, with a reason and a hint."""
 
 import pytest
