@@ -297,6 +297,15 @@ class Session:
                 row = self.rows[self.best]
                 self._say(Level.GOOD, f"{row.label} is the best so far: reward {row.value:.2f}", row.id)
 
+    def _round_best(self, number: int) -> None:
+        """The fastest kernel of a round, those that are refuted left out."""
+        group = [r for r in self.rows.values() if r.candidate.round == number]
+        times = [ms for r in group if (ms := r.median_ms) is not None and r.proof is not ProofStatus.REFUTED]
+        if times:
+            self.round_best_ms[number] = min(times)
+        else:
+            self.round_best_ms.pop(number, None)
+
     def _obligation(self, event: ev.ObligationClosed) -> None:
         row = self._row(event.candidate)
         if row is None:
@@ -334,6 +343,7 @@ class Session:
             case ev.CounterexampleFound():
                 row.counterexample, row.proof = event.counterexample, ProofStatus.REFUTED
                 row.attacks[event.verifier] = "refuted"
+                self._round_best(row.candidate.round)
                 found = event.counterexample
                 text = f"{row.label} refuted by {event.verifier}: {found.fault}, {found.message}"
                 self._say(Level.BAD, text, row.id)
@@ -417,8 +427,6 @@ class Session:
                     if event.best_ms
                     else "no best yet"
                 )
-                if event.best_ms:
-                    self.round_best_ms.setdefault(event.round, event.best_ms)
                 self._say(Level.INFO, f"round {event.round} finished: {best}")
             case ev.Problem():
                 if event.fatal:

@@ -100,6 +100,8 @@ def stage_cell(row: Row, palette: Palette) -> tuple[str, Style]:
     """Sign and word of the stage a candidate is in, or failed in."""
     if row.banned:
         return "⊘ banned", palette.dim
+    if row.proof is ProofStatus.REFUTED and not row.failed:
+        return "✗ wrong", palette.bad
     if row.failed:
         word = {Stage.COMPILE: "compile", Stage.VALIDATE: "wrong", Stage.PROFILE: "timing"}.get(
             row.stage, row.stage

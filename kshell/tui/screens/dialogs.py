@@ -50,9 +50,9 @@ class Ask(ModalScreen[str]):
     """One question with a few answers (value, label, why). Escape gives the empty string."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k,shift+tab", "move(-1)", show=False),
-        Binding("down,j,tab", "move(1)", show=False),
-        Binding("enter", "answer", show=False),
+        Binding("up,k,shift+tab", "move(-1)", show=False, priority=True),
+        Binding("down,j,tab", "move(1)", show=False, priority=True),
+        Binding("enter", "answer", show=False, priority=True),
         Binding("escape,q", "dismiss('')", show=False),
     ]
 
@@ -107,7 +107,7 @@ class Page(ModalScreen[None]):
     """A page of text, built for the width it gets: the help, the summary of a session."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter,escape,q,question_mark", "dismiss", show=False),
+        Binding("enter,escape,q,question_mark", "dismiss", show=False, priority=True),
         Binding("up,k", "scroll(-1)", show=False),
         Binding("down,j", "scroll(1)", show=False),
         Binding("pageup", "scroll(-10)", show=False),

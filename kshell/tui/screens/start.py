@@ -148,6 +148,7 @@ class StartScreen(Screen[None]):
         self.banner = Lines(id="banner")
         self.task_list, self.settings, self.past_list = Picker("tasks"), Picker("settings"), Picker("past")
         self.heads = {name: OneLine(id=f"head-{name}") for name in ("tasks", "settings", "past")}
+        self.small = Static(id="small", markup=False)
         self.last_line = OneLine(id="last")
         self._busy = self._eager = False
         self._message = ""
@@ -170,7 +171,7 @@ class StartScreen(Screen[None]):
                 yield self.heads["past"]
                 yield self.past_list
         yield self.last_line
-        yield Static(id="small", markup=False)
+        yield self.small
 
     def on_mount(self) -> None:
         """Show what is known at once; read the past sessions after the first frame."""
@@ -223,7 +224,7 @@ class StartScreen(Screen[None]):
         width, height = self.size
         small = width < MINIMUM[0] or height < MINIMUM[1]
         self.set_class(small, "-small")
-        self.query_one("#small", Static).update(
+        self.small.update(
             f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
             "Make it larger."
         )

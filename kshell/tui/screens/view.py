@@ -9,7 +9,6 @@ from textual import events as tev
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
-from textual.css.query import NoMatches
 from textual.screen import Screen
 from textual.widgets import Input, Static
 
@@ -42,7 +41,7 @@ class SessionView(Screen[None]):
     """One session, live or replayed. It owns the view model; widgets only draw it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        *(Binding(c.keys, f"do('{c.name}')", c.help, show=False) for c in COMMANDS if c.keys),
+        *(Binding(c.keys, f"do('{c.name}')", c.help, show=False, priority=True) for c in COMMANDS if c.keys),
         Binding("escape", "back", "Back to the table", show=False),
         Binding("ctrl+c", "interrupt", "Copy the selection, or leave", show=False, priority=True),
     ]
@@ -77,6 +76,8 @@ class SessionView(Screen[None]):
             "log": self.log_pane,
         }
         self.strips = {place: PaneStrip(id=f"strip-{place}") for place in ("main", "evidence", "side")}
+        self.left, self.right = Vertical(id="left"), Vertical(id="right")
+        self.small = Static(id="small", markup=False)
         self.budget_bar = OneLine(id="budget")
         self.last_line = LastLine(id="last")
         self.prompt = Input(
@@ -107,12 +108,12 @@ class SessionView(Screen[None]):
         """All panes exist once; the arrangement says which are displayed."""
         yield self.title_bar
         with Container(id="work"):
-            with Vertical(id="left"):
+            with self.left:
                 yield self.population
                 yield self.strips["side"]
                 yield self.views["insights"]
                 yield self.log_pane
-            with Vertical(id="right"):
+            with self.right:
                 yield self.strips["main"]
                 yield self.views["code"]
                 yield self.strips["evidence"]
@@ -121,7 +122,7 @@ class SessionView(Screen[None]):
         yield self.budget_bar
         yield self.prompt
         yield self.last_line
-        yield Static(id="small", markup=False)
+        yield self.small
 
     def on_mount(self) -> None:
         """Start taking in events and painting."""
@@ -179,12 +180,6 @@ class SessionView(Screen[None]):
 
     def paint(self) -> None:
         """Bring the screen up to date: called eight times a second, and after a command."""
-        try:
-            self._paint()
-        except NoMatches:
-            return
-
-    def _paint(self) -> None:
         if self.arrangement.mode == "small" or not self.is_current:
             self._finish_line()
             return
@@ -228,8 +223,9 @@ class SessionView(Screen[None]):
         self.population.table.choose(candidate)
 
     def _finish_line(self) -> None:
-        """Once, when a live session is over: tell, or leave if that was asked for."""
-        if self._told or self.replay is not None or not (self.session.over or self.ended):
+        """Once, when a live stream has ended: tell, or leave if that was asked for. A session that was
+        resumed has ends in its past; they do not count."""
+        if self._told or self.replay is not None or not self.ended:
             return
         if self.leaving:
             self._told = True
@@ -253,8 +249,7 @@ class SessionView(Screen[None]):
         now = self.arrangement = arrange(width, height, self.recent, self.zoomed)
         for mode in ("small", "narrow", "wide", "tall"):
             self.set_class(now.mode == mode, f"-{mode}")
-        small = self.query_one("#small", Static)
-        small.update(
+        self.small.update(
             f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
             "Make it larger. The session goes on meanwhile."
         )
@@ -264,8 +259,8 @@ class SessionView(Screen[None]):
         for place, strip in self.strips.items():
             strip.display = place in places
         self.population.display = now.population
-        self.query_one("#left").display = now.population or "side" in places
-        self.query_one("#right").display = bool(places & {"main", "evidence"})
+        self.left.display = now.population or "side" in places
+        self.right.display = bool(places & {"main", "evidence"})
         for view in self.views.values():
             view.palette = self.shell.palette
 
@@ -298,6 +293,11 @@ class SessionView(Screen[None]):
         self.paint()
 
     # --- keys, commands, clicks ---
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Keys of commands are characters while the command line has the focus. They have priority, so
+        that what is typed fast after `/` is not taken by a pane that is about to lose the focus."""
+        return not (action == "do" and self.prompt.has_focus)
 
     def action_do(self, name: str, argument: str = "") -> None:
         """Carry out a command of the registry; what a person can cause is told, not raised."""
@@ -334,12 +334,12 @@ class SessionView(Screen[None]):
         self.prompt.display = True
         self.prompt.value = text
         self.prompt.cursor_position = len(text)
-        self.prompt.focus()
+        self.set_focus(self.prompt)
 
     def close_prompt(self) -> None:
         """Hide the command line."""
         self.prompt.display = False
-        self.population.table.focus()
+        self.set_focus(self.population.table)
 
     def action_back(self) -> None:
         """Escape: out of the command line, the zoom, or a pane, back to the table."""

@@ -85,7 +85,9 @@ class FakeHome:
 
     def start(self, plan: Plan) -> Opened:
         self.started.append(plan)
-        return Opened(Live(session()), FakeControl(), lambda: "left running")
+        stream = Live(session())
+        stream.finish()
+        return Opened(stream, FakeControl(), lambda: "left running")
 
     def open(self, session: str, how: How) -> Opened:
         self.opened.append((session, how))

@@ -190,10 +190,23 @@ async def test_stop_and_leave_waits_for_the_end() -> None:
         assert control.asked == [("stop", "")]
         assert app.return_value is None
         stream.push(sample()[-1:])
-        await until(pilot, lambda: screen.session.over)
+        stream.finish()
+        await until(pilot, lambda: screen.ended)
         screen.paint()
         await pilot.pause()
     assert app.return_value == 0
+
+
+async def test_an_end_in_the_past_of_a_resumed_session_is_not_its_end() -> None:
+    resumed = ev.SessionResumed(session="softmax-cpu-1")
+    app, stream, _ = live_app([*sample()[:60], sample()[-1]])
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await taken_in(pilot, 61)
+        screen.paint()
+        assert app.screen is screen
+        stream.push([resumed])
+        await until(pilot, lambda: screen.session.seen == 62)
+        assert screen.running
 
 
 async def test_leaving_at_once_says_how_to_go_on() -> None:

@@ -35,7 +35,7 @@ async def test_it_lists_tasks_settings_and_sessions() -> None:
         text = plain(screen)
         for expected in (
             "❯ relu",
-            "softmax over the last axis",
+            "softmax over the",
             "rounds",
             "‹",
             "softmax-1",

@@ -1,0 +1,120 @@
+"""The app in a real terminal, on a real engine whose devices are doubles."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.kshell.tui.terminal import Screen, Terminal
+
+ROOT = Path(__file__).parents[3]
+DOWN = "\x1b[B"
+Start = Callable[..., Terminal]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Start:
+    """kshell on doubles in a terminal; `wait` is the seconds a stage takes."""
+    env = {
+        "KSHELL_HOME": str(tmp_path / "home"),
+        "KSHELL_CONFIG": str(tmp_path / "config.toml"),
+        "TMPDIR": str(tmp_path),
+    }
+
+    def make(*words: str, wait: float = 0.1, size: tuple[int, int] = (80, 24), **more: str) -> Terminal:
+        script = [sys.executable, "-m", "tests.kshell.tui.play", str(wait), str(tmp_path / "journal.txt")]
+        return Terminal([*script, *words], ROOT, {**env, **more}, size)
+
+    return make
+
+
+def test_start_run_resize_detach_attach_export_quit(start: Start, tmp_path: Path) -> None:
+    with start(wait=0.15) as terminal:
+        terminal.wait("none yet")
+        terminal.press("\r")
+        terminal.wait("● running")
+        terminal.wait("❯ 1.")
+        terminal.resize(40, 12)
+        terminal.wait("needs 64x16")
+        terminal.resize(100, 30)
+        terminal.wait(lambda text: "❯ " in text and "round 1" in text)
+        terminal.press("q")
+        terminal.wait("The session still runs")
+        terminal.press(DOWN + "\r")
+        assert terminal.ended() == 0
+        assert "kshell attach relu-1" in terminal.raw
+    with start("attach", "relu-1") as terminal:
+        terminal.wait("relu")
+        terminal.wait("exported to", 60)
+        terminal.press("\r")
+        terminal.wait("❯ ")
+        target = tmp_path / "mine"
+        terminal.press(f"/export {target}\r")
+        terminal.wait(lambda text: {"kernel.cu", "certificate.json"} <= {p.name for p in target.glob("*")})
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+def test_ctrl_c_asks_and_leaving_at_once_can_be_resumed(start: Start) -> None:
+    with start("run", "relu", "--rounds", "50", wait=0.3) as terminal:
+        terminal.wait("❯ 1.")
+        terminal.press("\x03")
+        terminal.wait("The session still runs")
+        terminal.press("\x1b[A\r")
+        assert terminal.ended() == 130
+        assert "kshell resume relu-1" in terminal.raw
+    with start("resume", "relu-1", wait=0.3) as terminal:
+        terminal.wait("● running")
+        terminal.press("q")
+        terminal.wait("The session still runs")
+        terminal.press(DOWN * 2 + "\r")
+        assert terminal.ended() == 130
+        assert "nothing promoted" in terminal.raw or "promoted" in terminal.raw
+
+
+def test_the_terminal_is_left_as_it_was(start: Start) -> None:
+    with start() as terminal:
+        terminal.wait("fast and proven")
+        terminal.press("q")
+        assert terminal.ended() == 0
+        assert "\x1b[?1049l" in terminal.raw and "Traceback" not in terminal.raw
+
+
+def test_native_writes_to_stderr_do_not_reach_the_screen(tmp_path: Path) -> None:
+    code = (
+        "import os, threading\n"
+        "from kshell.tui.app import run\n"
+        "from tests.kshell.tui.fakes import FakeHome\n"
+        "threading.Timer(0.5, lambda: os.write(2, b'libfoo: GARBAGE\\n')).start()\n"
+        "raise SystemExit(run(home=FakeHome()))\n"
+    )
+    with Terminal([sys.executable, "-c", code], ROOT, {"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.wait("softmax-1")
+        caught = tmp_path.glob("kshell-stderr-*")
+        terminal.wait(lambda text: any("GARBAGE" in p.read_text() for p in tmp_path.glob("kshell-stderr-*")))
+        assert "GARBAGE" not in terminal.screen.text()
+        terminal.press("q")
+        assert terminal.ended() == 0
+        assert "GARBAGE" in terminal.raw
+        assert len(list(caught)) == 1
+
+
+def test_no_color_draws_no_colour(start: Start) -> None:
+    with start(NO_COLOR="1") as terminal:
+        terminal.wait("fast and proven")
+        colours = {part for part in terminal.raw.split("\x1b[") if part.startswith(("38;2;", "48;2;"))}
+        values = {tuple(part.split("m")[0].split(";")[2:5]) for part in colours}
+        assert all(len(set(value)) == 1 for value in values), values
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+def test_the_screen_reads_what_terminals_read() -> None:
+    screen = Screen(10, 3)
+    rest = screen.feed("\x1b[2;3Hab\x1b[31mc\x1b]0;title\x07\x1b[1;1Hx\x1b[")
+    assert rest == "\x1b["
+    assert screen.text() == "x\n  abc\n"
+    assert screen.feed(rest + "2J") == ""
+    assert screen.text() == "\n\n"
+    assert screen.titles == ["0;title"]
