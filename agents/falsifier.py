@@ -1,8 +1,9 @@
 """The falsifier: tries to break a candidate by running it, in the interpreter, on nasty data.
 
-It looks at small and ragged sizes first, so that what it finds is small; then at adversarial inputs;
-then in float32 for overflow that the reals do not have; then at the real size, a few blocks of it,
-for index arithmetic that only overflows there. A counterexample is shrunk before it is returned.
+It looks at small and ragged sizes first, so that what it finds is small; then at adversarial inputs,
+in float32 too for overflow that the reals do not have; then at larger sizes; then at the real size, a
+few blocks of it, for index arithmetic that only overflows there. A counterexample is shrunk before it
+is returned.
 None found proves nothing.
 """
 
@@ -29,7 +30,7 @@ from semantics.task import Task, Workload
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 WRONG_VALUE = "WRONG VALUE"
-_WORK = 400_000
+_WORK, _CHEAP = 400_000, 6_000
 _FUEL = 200_000
 _RTOL, _NORM = 1e-5, 1e-6
 _GROSS = 0.05
@@ -141,7 +142,7 @@ class Attack:
         self.program.plan(self.task, self.workload)
         self._warm_up()
         started = time.monotonic()
-        stages = ((self._small, 0.5), (self._adversarial, 0.75), (self._real_size, 1.0))
+        stages = ((self._small, 0.5), (self._adversarial, 0.7), (self._larger, 0.85), (self._real_size, 1.0))
         for stage, share in stages:
             self._deadline = started + share * self.seconds
             finding = stage()
@@ -160,10 +161,12 @@ class Attack:
 
     # ---------------------------------------------------------------- stages
 
-    def _sizes(self) -> Iterator[tuple[Workload, core.Plan]]:
+    def _sizes(self, wanted: Callable[[int], bool]) -> Iterator[tuple[Workload, core.Plan]]:
         for workload in small_workloads(self.task, self.workload, _WORK):
             if self._late():
                 return
+            if not wanted(self.task.work(workload)[0]):
+                continue
             plan = self._plan(workload)
             if plan is not None:
                 yield workload, plan
@@ -175,7 +178,13 @@ class Attack:
             return None
 
     def _small(self) -> Finding | None:
-        for workload, plan in self._sizes():
+        return self._on_normal(lambda work: work <= _CHEAP)
+
+    def _larger(self) -> Finding | None:
+        return self._on_normal(lambda work: work > _CHEAP)
+
+    def _on_normal(self, wanted: Callable[[int], bool]) -> Finding | None:
+        for workload, plan in self._sizes(wanted):
             self.effort.sizes += 1
             finding = self._try(workload, plan, "normal")
             if finding is not None:
@@ -184,12 +193,9 @@ class Attack:
 
     def _adversarial(self) -> Finding | None:
         names = [name for name in synthesis.distributions(self.task) if name != "normal"]
-        sizes = [w for w, _ in self._sizes() if self.task.work(w)[0] <= _WORK // 4]
+        sizes = list(self._sizes(lambda work: work <= _CHEAP))
         chosen = {len(sizes) // 3, 2 * len(sizes) // 3, len(sizes) - 1} if sizes else set()
-        for workload in (sizes[k] for k in sorted(chosen)):
-            plan = self._plan(workload)
-            if plan is None:
-                continue
+        for workload, plan in (sizes[k] for k in sorted(chosen)):
             for name in names:
                 for precision in ("float64", "float32"):
                     if self._late():
@@ -252,10 +258,14 @@ class Attack:
     ) -> Finding | None:
         arrays = synthesis.draw(self.task, workload, name, self.seed)
         left = max(0.2, self._deadline - time.monotonic())
-        result = interp.run(plan, arrays, fuel=_FUEL, precision=precision, seconds=left)
+        work = self.task.work(workload)[0]
+        fuel = _FUEL + 100 * work
+        result = interp.run(plan, arrays, fuel=fuel, precision=precision, seconds=left)
         self._count(result)
         inputs = name if precision == "float64" else f"{name}, in float32"
         faults = result.faults if precision == "float64" else ()
+        if result.steps >= fuel and work > _CHEAP:
+            return None
         if faults:
             finding = self._of_fault(faults[0], workload, inputs)
             return replace(finding, notes=result.notes)
@@ -337,7 +347,7 @@ class Attack:
         self, finding: Finding, workload: Workload, name: str, precision: interp.Precision
     ) -> Finding:
         """The same counterexample at the smallest size that a greedy descent over the axes reaches."""
-        tries = 40
+        tries = 80
         moved = True
         while moved and tries > 0 and not self._late():
             moved = False

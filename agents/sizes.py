@@ -44,6 +44,6 @@ def _possible(task: Task, workload: Workload, work: int) -> bool:
 def smaller(workload: Workload) -> Iterator[Workload]:
     """Workloads with one axis reduced, strongest reduction first."""
     for axis, size in workload.axes.items():
-        for value in sorted({1, 2, size // 2, size - size // 4, size - 1}):
+        for value in sorted({1, 2, size - 1, *(size - (size >> k) for k in range(1, size.bit_length()))}):
             if 1 <= value < size:
                 yield Workload(axes={**workload.axes, axis: value}, seed=workload.seed)

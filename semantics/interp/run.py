@@ -70,9 +70,7 @@ def run(
     stored: set[str] = set()
     programs: dict[int, Program] = {}
     errors: Any = "raise" if chosen == "float64" else "ignore"
-    with np.errstate(
-        divide=errors, invalid="raise" if chosen != "exact" else "ignore", over="ignore", under="ignore"
-    ):
+    with np.errstate(divide=errors, invalid=errors, over="ignore", under="ignore"):
         try:
             for call in plan.calls:
                 kernel = call.kernel

@@ -62,6 +62,8 @@ _BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
     RealOp.MAX: np.maximum,
     RealOp.MIN: np.minimum,
 }
+# `fmaxf` and `fminf` give the other operand when one is a NaN.
+_DEVICE: dict[RealOp, Callable[[Any, Any], Any]] = {RealOp.MAX: np.fmax, RealOp.MIN: np.fmin}
 _UNARY: dict[RealFn, Callable[[Any], Any]] = {
     RealFn.NEG: np.negative,
     RealFn.ABS: np.abs,
@@ -80,9 +82,10 @@ class FloatArithmetic:
     """IEEE arithmetic of a width.
 
     `strict` (float64) stands for real numbers: division by zero, a logarithm of zero and the
-    operations on -infinity that have no meaning are undefined. Otherwise (float32, as the device
-    computes) only what makes a NaN is. Run under `np.errstate(divide="raise", invalid="raise")`:
-    the exceptional cases are looked for only when the processor saw one."""
+    operations on -infinity that have no meaning are undefined. It runs under
+    `np.errstate(divide="raise", invalid="raise")`: the exceptional cases are looked for only when the
+    processor saw one. Otherwise (float32, as the device computes) nothing is undefined and infinities
+    and NaN spread."""
 
     def __init__(
         self, dtype: Any = np.float64, *, strict: bool = True, negative_infinity: bool = True
@@ -107,6 +110,8 @@ class FloatArithmetic:
         return data.astype(self.dtype)
 
     def binary(self, op: RealOp, a: Real, b: Real) -> Outcome:
+        if not self._strict:
+            return (_DEVICE.get(op) or _BINARY[op])(a, b), None
         compute = _BINARY[op]
         try:
             value = compute(a, b)
@@ -114,7 +119,7 @@ class FloatArithmetic:
             with np.errstate(all="ignore"):
                 value = compute(a, b)
                 bad = np.isnan(value)
-                if self._strict and op is RealOp.DIV:
+                if op is RealOp.DIV:
                     bad |= np.equal(b, 0)
             return _cleared(value, bad)
         if self._watch_infinity and op not in (RealOp.MAX, RealOp.ADD):
@@ -129,13 +134,15 @@ class FloatArithmetic:
 
     def unary(self, fn: RealFn, a: Real) -> Outcome:
         compute = _UNARY[fn]
+        if not self._strict:
+            return self._narrow(compute(a)), None
         try:
             value = self._narrow(compute(a))
         except FloatingPointError:
             with np.errstate(all="ignore"):
                 value = self._narrow(compute(a))
                 bad = np.isnan(value)
-                if self._strict and fn in (RealFn.LOG, RealFn.RSQRT):
+                if fn in (RealFn.LOG, RealFn.RSQRT):
                     bad |= np.less_equal(a, 0)
             return _cleared(value, bad)
         if self._watch_infinity and fn is not RealFn.EXP:
