@@ -33,9 +33,24 @@ def lines(state: SessionState, top: int = 3) -> list[str]:
         if known.counterexamples:
             broken = known.counterexamples[0]
             found.append(f"{known.id}: REFUTED: {broken.fault}: {broken.message}")
+    if gain := progress(state):
+        found.append(gain)
     if not found:
         found.append("no candidate was correct; `kshell replay` shows what went wrong with each")
     return found
+
+
+def progress(state: SessionState) -> str:
+    """How the best of the last round compares with the best of the first; empty before two rounds have
+    a correct kernel."""
+    rounds = [done for _, done in sorted(state.rounds.items()) if done.best_ms]
+    if len(rounds) < 2 or rounds[0].best_ms is None or rounds[-1].best_ms is None:
+        return ""
+    first, last = rounds[0], rounds[-1]
+    return (
+        f"best of round {first.round} {milliseconds(rounds[0].best_ms)}, of round {last.round} "
+        f"{milliseconds(rounds[-1].best_ms)}: {rounds[0].best_ms / rounds[-1].best_ms:.2f}x as fast"
+    )
 
 
 def unproven_because(known: CandidateState) -> str:

@@ -25,12 +25,15 @@ Make = Callable[[Store, str], Session]
 
 def follow(names: Sequence[str], make: Make, args: argparse.Namespace) -> int:
     """Run sessions one after the other. 0: a kernel was promoted, or with proofs switched off one is
-    correct; 1: none; 130: interrupted."""
+    correct, or the session was left running; 1: none; 130: interrupted."""
     good = 0
     with wiring.store() as store:
-        for name in names:
+        for place, name in enumerate(names, 1):
             session = make(store, name)
-            show(session, store, args, more=name != names[-1])
+            if not show(session, store, args, more=place < len(names)):
+                for other in names[place:]:
+                    print(f"kshell: session {other} was not started", file=sys.stderr)
+                return 0
             finished = session.state.finished
             if finished is None or finished.interrupted:
                 print(
@@ -47,11 +50,11 @@ def _good(session: Session) -> bool:
     return bool(session.state.promoted)
 
 
-def show(session: Session, store: Store, args: argparse.Namespace, *, more: bool = False) -> None:
-    """Run one session to its end in the view that the options ask for. `more`: another one follows."""
+def show(session: Session, store: Store, args: argparse.Namespace, *, more: bool = False) -> bool:
+    """Run one session to its end in the view that the options ask for. `more`: another one follows.
+    False: it was left running in the background."""
     if interactive(args):
-        in_app(session, store, more=more)
-        return
+        return in_app(session, store, more=more)
     try:
         with held(paths.locks(), session.name, 60.0 if getattr(args, "wait", False) else 0.0):
             asyncio.run(_lines(session, store, as_json=args.json))
@@ -59,6 +62,7 @@ def show(session: Session, store: Store, args: argparse.Namespace, *, more: bool
         if not session.state.seq:
             raise
         raise UserError(f"{error}; when that is mended, `kshell resume {session.name}` goes on") from error
+    return True
 
 
 def interactive(args: argparse.Namespace) -> bool:
@@ -66,24 +70,27 @@ def interactive(args: argparse.Namespace) -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and not args.headless and not args.json
 
 
-def in_app(session: Session, store: Store, *, more: bool) -> None:
-    """Run a session in the terminal app; when it is over, say on the screen below how it ended."""
+def in_app(session: Session, store: Store, *, more: bool) -> bool:
+    """Run a session in the terminal app; when it is over, say on the screen below how it ended. False:
+    it was left running in the background."""
     from kshell.home import HomeDesk, opened
     from kshell.tui.app import run
 
-    shown = opened(session)
-    run(
-        shown.stream,
-        shown.control,
-        detach=shown.detach,
-        home=HomeDesk(store),
-        leave_after=NEXT_SECONDS if more else None,
-    )
+    shown, left = opened(session), False
+
+    def leave() -> str:
+        nonlocal left
+        left = True
+        return remote.leave_running(session.name)
+
+    after = NEXT_SECONDS if more else None
+    run(shown.stream, shown.control, detach=leave, home=HomeDesk(store), leave_after=after)
     finished = session.state.finished
-    if finished is not None:
+    if finished is not None and not left:
         print(f"session {session.name}: {finished.outcome}")
         for line in summary.lines(session.state):
             print(f"  {line}")
+    return not left
 
 
 async def _lines(session: Session, store: Store, *, as_json: bool) -> None:
