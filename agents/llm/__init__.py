@@ -1,0 +1,1 @@
+"""Agents behind a language model: client, ledger, prompts, roles."""
