@@ -124,8 +124,9 @@ class CpuEvaluator:
     def _baseline_source(self, task: Task, workload: Workload) -> tuple[str, str]:
         if self._baseline is not None:
             return self._baseline(task, workload)
-        spec = self._spec(task, workload) if self._spec is not None else None
-        families = families_of(task, spec)
+        families = families_of(task)
+        if not families and self._spec is not None:
+            families = families_of(task, self._spec(task, workload))
         if not families:
             raise Refusal(f"task {task.name} has no plain kernel to compare with")
         plain = families[0]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from insights_db.records import ProfileResult
 from kshell.harness.cases import Case
-from kshell.harness.runs import RunRequest, execute
+from kshell.harness.runs import RunRequest, execute, limits_of
 from kshell.harness.validate import Subject, check_run
 from semantics.task import Workload
 
@@ -85,6 +85,7 @@ async def _segment(
         sets=[c.inputs for c in cases],
         warmup=schedule.warmup,
         repeats=schedule.repeats,
+        limits=limits_of(subject.task, workload, schedule.repeats + schedule.warmup),
         threads=subject.threads,
     )
     run = await execute(request)

@@ -15,7 +15,7 @@ from kshell.harness import sandbox
 from kshell.harness.judge import Dump, digest, read_dump
 from scaffolds.program import RED_ZONE, buffer_bytes, plan_text
 from semantics import core
-from semantics.task import Task
+from semantics.task import Task, Workload
 
 Array = npt.NDArray[Any]
 _FAULT_PREFIX = "kshell-fault\t"
@@ -70,7 +70,13 @@ class RunRequest:
     warmup: int = 0
     repeats: int = 1
     threads: int = 1
-    limits: sandbox.Limits = field(default_factory=lambda: sandbox.Limits(wall_s=20, cpu_s=40))
+    limits: sandbox.Limits = field(default_factory=sandbox.Limits)
+
+
+def limits_of(task: Task, workload: Workload, runs: int) -> sandbox.Limits:
+    """Time for a number of calls: five seconds, and one more for every 20 million operations."""
+    wall = 5.0 + runs * task.work(workload)[0] / 2e7
+    return sandbox.Limits(wall_s=wall, cpu_s=int(wall) + 5)
 
 
 async def execute(request: RunRequest) -> RunResult:
@@ -153,8 +159,9 @@ def _collect(request: RunRequest, folder: Path, seconds: float) -> RunResult:
             return RunResult(f"the program left no usable output {name}: {error}", seconds=seconds)
         damage = dumps[name].damage
         if damage is not None:
-            place = f"{-damage} bytes before" if damage < 0 else f"{damage - sizes[name]} bytes behind"
-            message = f"a write {place} {name} damaged its guard"
+            behind = damage - sizes[name]
+            place = f"{-damage} bytes before the start" if damage < 0 else f"{behind} bytes behind the end"
+            message = f"a write {place} of {name} damaged its guard"
             fault = ProgramFault("OUT OF BOUNDS", message, SourcePoint(line=0))
             return RunResult(f"OUT OF BOUNDS: {message}", fault, seconds=seconds)
     for name in inputs & dumps.keys():

@@ -60,7 +60,7 @@ class Finished:
     def reason(self, limits: Limits) -> str:
         """One line saying why it is not ok."""
         if self.ending is Ending.TIMEOUT:
-            return f"did not end within {limits.wall_s:g} s and was killed"
+            return f"did not end within {limits.wall_s:.3g} s and was killed"
         if self.ending is Ending.FLOOD:
             return f"wrote more than {limits.output_bytes} bytes of output and was killed"
         if self.code < 0:
@@ -84,79 +84,81 @@ async def run(
     variables = {k: os.environ[k] for k in _KEPT_VARIABLES if k in os.environ}
     variables |= {"LC_ALL": "C", **(env or {}), _TOKEN: token}
     started = time.perf_counter()
-    process = await asyncio.create_subprocess_exec(
-        _SHELL,
-        "-c",
-        _limit_script(limits),
-        "sh",
-        *command,
+    loop = asyncio.get_running_loop()
+    transport, watch = await loop.subprocess_exec(
+        lambda: _Watch(limits.output_bytes),
+        *(_SHELL, "-c", _limit_script(limits), "sh", *command),
         cwd=cwd,
         env=variables,
         stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
         start_new_session=True,
     )
-    assert process.stdout is not None and process.stderr is not None
-    flood = asyncio.Event()
-    budget = _Budget(limits.output_bytes, flood)
-    readers = [asyncio.create_task(_collect(s, budget)) for s in (process.stdout, process.stderr)]
-    waits = [asyncio.create_task(process.wait()), asyncio.create_task(flood.wait())]
-    ending = Ending.EXITED
+    group = transport.get_pid()
     clean = False
     try:
-        done, _ = await asyncio.wait(waits, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
-        if waits[0] not in done:
-            ending = Ending.FLOOD if waits[1] in done else Ending.TIMEOUT
+        events = (watch.exited, watch.flooded)
+        await asyncio.wait(events, timeout=limits.wall_s, return_when=asyncio.FIRST_COMPLETED)
+        ending = _ending(watch)
         clean = ending is Ending.EXITED
     finally:
-        _kill_group(process.pid)
+        _kill_group(group)
         if not clean:
             _kill_strays(token)
-        waits[1].cancel()
-        # The group is dead, so these end at once; shielding keeps a second cancel from leaving a zombie.
-        await asyncio.shield(_reap(waits[0], readers))
-    texts = [r.result().decode("utf-8", "replace") if not r.cancelled() else "" for r in readers]
+        # The group is dead, so this is quick; shielding keeps a second cancel from leaving a zombie.
+        await asyncio.shield(_reap(transport, watch))
     seconds = time.perf_counter() - started
-    if ending is Ending.EXITED and flood.is_set():
+    if watch.flooded.done():
         ending = Ending.FLOOD
-    return Finished(ending, process.returncode or 0, texts[0], texts[1], seconds)
+    return Finished(ending, transport.get_returncode() or 0, watch.text(1), watch.text(2), seconds)
+
+
+class _Watch(asyncio.SubprocessProtocol):
+    """Keeps the output up to a number of bytes and notes what happens, as futures.
+
+    `exited` does not wait for the pipes, which a child left behind may hold open; `closed` does."""
+
+    def __init__(self, output_bytes: int) -> None:
+        loop = asyncio.get_running_loop()
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.flooded: asyncio.Future[None] = loop.create_future()
+        self.closed: asyncio.Future[None] = loop.create_future()
+        self._left = output_bytes
+        self._parts: dict[int, list[bytes]] = {1: [], 2: []}
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        kept = data[: self._left]
+        self._left -= len(kept)
+        self._parts[fd].append(kept)
+        if len(kept) < len(data) and not self.flooded.done():
+            self.flooded.set_result(None)
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set_result(None)
+
+    def text(self, fd: int) -> str:
+        """What was written to stdout (1) or stderr (2)."""
+        return b"".join(self._parts[fd]).decode("utf-8", "replace")
+
+
+def _ending(watch: _Watch) -> Ending:
+    if watch.exited.done():
+        return Ending.EXITED
+    return Ending.FLOOD if watch.flooded.done() else Ending.TIMEOUT
+
+
+async def _reap(transport: asyncio.SubprocessTransport, watch: _Watch) -> None:
+    await watch.exited
+    await asyncio.wait([watch.closed], timeout=0.5)
+    transport.close()  # only matters when a stray process still holds a pipe
 
 
 def _limit_script(limits: Limits) -> str:
     kib = max(1, limits.memory_bytes // 1024)
     blocks = max(1, limits.file_bytes // 512)
     return f'ulimit -c 0; ulimit -t {max(1, limits.cpu_s)}; ulimit -v {kib}; ulimit -f {blocks}; exec "$@"'
-
-
-class _Budget:
-    """Bytes of output still allowed; `full` is set when a reader asks for more."""
-
-    def __init__(self, size: int, full: asyncio.Event) -> None:
-        self.left = size
-        self.full = full
-
-    def take(self, data: bytes) -> bytes:
-        kept = data[: self.left]
-        self.left -= len(kept)
-        if len(kept) < len(data):
-            self.full.set()
-        return kept
-
-
-async def _collect(stream: asyncio.StreamReader, budget: _Budget) -> bytes:
-    parts = []
-    while data := await stream.read(65536):
-        parts.append(budget.take(data))
-    return b"".join(parts)
-
-
-async def _reap(waiting: "asyncio.Task[int]", readers: "list[asyncio.Task[bytes]]") -> None:
-    await waiting
-    _, hanging = await asyncio.wait(readers, timeout=0.5)
-    for reader in hanging:  # a stray process still holds the pipe
-        reader.cancel()
-    await asyncio.gather(*hanging, return_exceptions=True)
 
 
 def _kill_group(group: int) -> None:

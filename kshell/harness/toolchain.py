@@ -17,6 +17,7 @@ COMPILERS = ("g++", "c++", "clang++")
 COMPILE_LIMITS = sandbox.Limits(wall_s=60, cpu_s=60, memory_bytes=8 << 30, output_bytes=1 << 18)
 _RUNTIME = ("runtime.cpp", "fibers.cpp")
 _DIALECT = "-std=gnu++17"
+# A loop that never ends must not be optimized away, and errno and traps must not keep code scalar.
 _KERNEL_FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing")
 
 
@@ -45,7 +46,8 @@ def find() -> Toolchain:
     machine = platform.machine()
     tuning = ("-march=native",) if machine in ("x86_64", "AMD64") else ("-mcpu=native",)
     vector_library = ("-lmvec",) if machine == "x86_64" and platform.libc_ver()[0] == "glibc" else ()
-    flags = (_DIALECT, *_KERNEL_FLAGS, *tuning)
+    endless = ("-fno-finite-loops",) if "clang" not in Path(found).name else ()
+    flags = (_DIALECT, *_KERNEL_FLAGS, *endless, *tuning)
     stat = Path(found).resolve().stat()
     identity = [found, stat.st_size, int(stat.st_mtime), *flags, _processor()]
     for name in sorted(p.name for p in cpu_folder().iterdir() if p.suffix in (".h", ".cpp")):

@@ -15,7 +15,7 @@ from agents import synthesis
 from insights_db.records import CaseResult, Counterexample, ValidationResult
 from kshell.harness.cases import Case, CaseFailure, CaseMaker, side_shapes
 from kshell.harness.judge import judge
-from kshell.harness.runs import RunRequest, RunResult, execute
+from kshell.harness.runs import RunRequest, RunResult, execute, limits_of
 from semantics import core
 from semantics.span import Refusal
 from semantics.task import Task, Workload
@@ -123,6 +123,7 @@ async def _try(subject: Subject, batch: _Batch) -> _Outcome:
             order=order,
             seed=first.seed,
             repeats=batch.repeats if order == "fast" else 1,
+            limits=limits_of(subject.task, first.workload, batch.repeats),
             threads=subject.threads if order == "fast" else 1,
         )
         run = await execute(request)
