@@ -36,7 +36,12 @@ def lines(state: SessionState, top: int = 3) -> list[str]:
     if gain := progress(state):
         found.append(gain)
     if not found:
-        found.append("no candidate was correct; `kshell replay` shows what went wrong with each")
+        judged = any(known.reward is not None for known in state.candidates.values())
+        found.append(
+            "no candidate was correct; `kshell replay` shows what went wrong with each"
+            if judged
+            else "no candidate was measured yet"
+        )
     return found
 
 

@@ -1,0 +1,94 @@
+"""What the start screen lists and opens, on the engine's doubles."""
+
+from pathlib import Path
+
+import pytest
+
+from insights_db.store import Store
+from kshell import events as ev
+from kshell import paths, wiring
+from kshell.engine.lock import held
+from kshell.errors import UserError
+from kshell.home import HomeDesk
+from kshell.tui.home import Plan
+from kshell.tui.replay import Replay
+from tests.kshell.engine import fakes
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("KSHELL_HOME", str(tmp_path))
+    monkeypatch.setattr(wiring, "parts", lambda settings: fakes.parts(fakes.Journal()))
+    with wiring.store() as store:
+        yield HomeDesk(store)
+
+
+def store_of(home: HomeDesk) -> Store:
+    return home._store
+
+
+async def run(home: HomeDesk, plan: Plan) -> list[ev.Event]:
+    return [event async for event in home.start(plan).stream]
+
+
+async def test_it_lists_tasks_and_devices(home: HomeDesk) -> None:
+    assert {"relu", "softmax"} <= {task.name for task in home.tasks()}
+    assert home.devices()[0] == "cpu"
+    assert home.sessions() == []
+
+
+async def test_a_started_session_runs_and_is_listed_as_finished(home: HomeDesk) -> None:
+    events = await run(home, Plan(task="relu", rounds=2, group=3, seed=1))
+    assert isinstance(events[-1], ev.SessionFinished)
+    [listed] = home.sessions()
+    assert (listed.name, listed.state, listed.how) == ("relu-1", "finished", "replay")
+    replay = home.open("relu-1", "replay").stream
+    assert isinstance(replay, Replay) and [e.seq for e in replay.events] == [e.seq for e in events]
+
+
+async def test_a_session_that_was_left_is_resumed_with_its_past_first(home: HomeDesk) -> None:
+    stream = home.start(Plan(task="relu", rounds=2, group=3, seed=1)).stream
+    seen = [await anext(stream) for _ in range(12)]
+    await stream.aclose()  # type: ignore[attr-defined]
+    [listed] = home.sessions()
+    assert listed.how == "resume"
+    resumed = [event async for event in home.open("relu-1", "resume").stream]
+    assert resumed[:12] == seen
+    assert [event.seq for event in resumed] == list(range(1, len(resumed) + 1))
+    assert isinstance(resumed[-1], ev.SessionFinished) and not resumed[-1].interrupted
+
+
+async def test_a_killed_session_is_stopped_and_a_running_one_is_attached_to(home: HomeDesk) -> None:
+    await run(home, Plan(task="relu", rounds=1, group=2, seed=1))
+    with store_of(home).write() as writer:
+        writer.session_state("relu-1", "running")
+    assert home.sessions()[0].state == "stopped"
+    with held(paths.locks(), "relu-1"):
+        [listed] = home.sessions()
+        assert (listed.state, listed.how) == ("running", "attach")
+        opened = home.open("relu-1", "attach")
+        opened.control.act("pause")
+        assert store_of(home).asked("relu-1") == [("pause", "")]
+    with pytest.raises(UserError, match="does not run"):
+        opened.control.act("pause")
+    assert isinstance([event async for event in opened.stream][-1], ev.SessionFinished)
+
+
+async def test_an_unknown_task_is_one_line(home: HomeDesk) -> None:
+    with pytest.raises(UserError, match="did you mean relu"):
+        home.start(Plan(task="rellu"))
+
+
+async def test_leaving_a_session_running_starts_its_resume_in_the_background(
+    home: HomeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started: list[tuple[list[str], dict[str, object]]] = []
+    monkeypatch.setattr(
+        "kshell.remote.subprocess.Popen", lambda words, **options: started.append((words, options))
+    )
+    opened = home.start(Plan(task="relu", rounds=1, group=2, seed=1))
+    assert opened.detach is not None
+    assert "kshell attach relu-1" in opened.detach()
+    [(words, options)] = started
+    assert words[1:] == ["-m", "kshell", "resume", "relu-1", "--headless", "--wait"]
+    assert options["start_new_session"] and (tmp_path / "logs" / "relu-1.log").exists()
