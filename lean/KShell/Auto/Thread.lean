@@ -82,6 +82,18 @@ theorem Pending.weaken (h : Pending m a n c mine x)
 
 end memory
 
+section registers
+variable {r : Reg R} {v w : Nat} {n : Int} {x : Ext R}
+
+theorem setI_same : (r.setI v n).iv v = n := by simp [Reg.setI]
+theorem setI_ne (h : w ≠ v) : (r.setI v n).iv w = r.iv w := by simp [Reg.setI, h]
+theorem setI_rv : (r.setI v n).rv w = r.rv w := rfl
+theorem setR_same : (r.setR v x).rv v = x := by simp [Reg.setR]
+theorem setR_ne (h : w ≠ v) : (r.setR v x).rv w = r.rv w := by simp [Reg.setR, h]
+theorem setR_iv : (r.setR v x).iv w = r.iv w := rfl
+
+end registers
+
 section rules
 variable {E : Env R} {P : Perm R} {Q : St R → Prop} {s : St R}
 
