@@ -14,9 +14,14 @@ from scaffolds.families import Family, Schedule, Value
 
 Arm = tuple[str, str, Value]
 
-_PRIOR_MEAN = 0.6
+_PRIOR_MEAN = 0.8
 _PRIOR_WEIGHT = 1.0
-_DEVIATION = 0.3
+_DEVIATION = 0.35
+_LEAK, _LEAK_STEPS = 0.4, 2
+_INFLUENCE = 0.2
+_BEST_SHARE = 0.6
+"""How much the best score of an arm counts beside its mean: a search wants the best kernel, and one
+good partner among the other parameters shows what a value can do."""
 
 
 def arms_of(family: str, schedule: Schedule) -> list[Arm]:
@@ -30,12 +35,32 @@ class Bandit:
 
     weight: dict[Arm, float] = field(default_factory=dict)
     total: dict[Arm, float] = field(default_factory=dict)
+    best: dict[Arm, float] = field(default_factory=dict)
 
     def observe(self, arms: Iterable[Arm], score: float, weight: float = 1.0) -> None:
         """Adds one measurement, or with a small weight a belief, for each arm."""
         for arm in arms:
             self.weight[arm] = self.weight.get(arm, 0.0) + weight
             self.total[arm] = self.total.get(arm, 0.0) + weight * score
+            if weight >= 1.0:
+                self.best[arm] = max(self.best.get(arm, score), score)
+
+    def learn(self, family: Family, schedule: Schedule, score: float) -> None:
+        """Adds the measurement of a schedule. Values next to a measured number are believed to be like
+        it, the less the farther."""
+        self.observe(arms_of(family.name, schedule), score)
+        for parameter in family.parameters:
+            if not parameter.ordered or schedule.get(parameter.name) not in parameter.choices:
+                continue
+            place = parameter.choices.index(schedule[parameter.name])
+            for other, value in enumerate(parameter.choices):
+                if other != place and abs(other - place) <= _LEAK_STEPS:
+                    self.observe([(family.name, parameter.name, value)], score, _LEAK ** abs(other - place))
+
+    def expect(self, arms: Iterable[Arm]) -> None:
+        """Notes that arms are being pulled, so that a batch does not pull the same ones again."""
+        for arm in arms:
+            self.observe([arm], self.mean(arm), 0.5)
 
     def mean(self, arm: Arm) -> float:
         """Expected score."""
@@ -47,8 +72,10 @@ class Bandit:
         return _DEVIATION / math.sqrt(_PRIOR_WEIGHT + self.weight.get(arm, 0.0))
 
     def sample(self, arm: Arm, rng: random.Random) -> float:
-        """A draw from the belief."""
-        return rng.gauss(self.mean(arm), self.deviation(arm))
+        """A draw from the belief about what the arm can reach."""
+        mean = self.mean(arm)
+        reach = (1 - _BEST_SHARE) * mean + _BEST_SHARE * self.best.get(arm, mean)
+        return rng.gauss(reach, self.deviation(arm))
 
     def choose_family(self, families: tuple[Family, ...], rng: random.Random) -> Family:
         """The family whose draw is highest."""
@@ -68,7 +95,23 @@ class Bandit:
 
         def draw(option: Schedule) -> float:
             changed = [(n, v) for n, v in option.items() if schedule.get(n) != v]
-            draws = [self.sample((family.name, name, value), rng) for name, value in changed]
+            draws = [
+                self.sample((family.name, name, value), rng) + self.influence(family, name)
+                for name, value in changed
+            ]
             return sum(draws) / max(1, len(draws))
 
         return max(options, key=draw)
+
+    def influence(self, family: Family, name: str) -> float:
+        """A bonus for parameters that make a difference, or that nobody has varied yet; a malus for those
+        whose values all did alike."""
+        parameter = family.parameter(name)
+        tried = [
+            self.best[arm]
+            for value in (parameter.choices if parameter else ())
+            if (arm := (family.name, name, value)) in self.best
+        ]
+        if len(tried) < 2:
+            return _INFLUENCE
+        return min(_INFLUENCE, max(tried) - min(tried) - _INFLUENCE)

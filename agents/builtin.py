@@ -16,6 +16,7 @@ from scaffolds.families.space import (
     neighbours,
     random_schedule,
     transplant,
+    variations,
 )
 from semantics.span import Refusal
 from semantics.spec import Spec
@@ -92,6 +93,7 @@ class _Round:
         self.rng = random.Random(f"{context.seed}/{context.round}/{context.task.name}")
         self.seen = {fingerprint(s.candidate.source) for s in context.history}
         self.made: list[Proposal] = []
+        self.stall = stalled_rounds(context.history)
         self.steering = read_notes(context.notes, families)
         self.blind = Bandit()
         self.informed = Bandit()
@@ -103,9 +105,10 @@ class _Round:
         best = max((s.reward.value for s in self.context.history), default=0.0)
         for bandit in (self.blind, self.informed):
             for scored in self.context.history:
-                if scored.candidate.family:
+                family = family_named(self.families, scored.candidate.family)
+                if family is not None:
                     score = max(0.0, scored.reward.value) / best if best > 0 else 0.0
-                    bandit.observe(arms_of(scored.candidate.family, scored.candidate.schedule), score)
+                    bandit.learn(family, scored.candidate.schedule, score)
             self.steering.apply(bandit)
         top = best_start(self.context.insights, self.context.task)
         for insight in self.context.insights:
@@ -177,6 +180,8 @@ class _Round:
         if key in self.seen:
             return False
         self.seen.add(key)
+        for bandit in (self.blind, self.informed):
+            bandit.expect(arms_of(family, schedule))
         unknown = "".join(f"; note not understood: {note!r}" for note in self.steering.unknown)
         self.made.append(
             Proposal(
@@ -272,16 +277,16 @@ class _Round:
     def _optimise(self) -> None:
         """One proposal from the best candidates, or from the whole space."""
         elite = self._elite()
-        withheld = self.rng.random() < dropout(stalled_rounds(self.context.history))
+        withheld = self.rng.random() < dropout(self.stall)
         bandit = self.blind if withheld else self.informed
         draw = self.rng.random()
-        if draw < 0.15 and self._correct():
+        if draw < (0.2 if self.stall > 1 else 0.05) and self._correct():
             self._rewrite()
         elif not elite or draw < 0.35:
             self._explore(bandit)
         elif withheld:
             self._shake(elite)
-        elif len(elite) > 1 and draw < 0.5:
+        elif len(elite) > 1 and draw < 0.45:
             self._cross(elite)
         else:
             self._mutate(elite, bandit)
@@ -290,6 +295,8 @@ class _Round:
         """A good candidate, ours or not, with its AST rewritten."""
         correct = self._correct()[:_ELITE]
         parent = correct[0] if self.rng.random() < 0.6 else self.rng.choice(correct)
+        if self.steering.forbids(parent.candidate.family, parent.candidate.schedule):
+            return
         try:
             options = variants(parent.candidate.source)
         except Refusal:
@@ -307,12 +314,14 @@ class _Round:
     def _mutate(self, elite: list[Scored], bandit: Bandit) -> None:
         """A neighbour of a good schedule: one more step in the direction that last paid, or the change
         that the bandit likes best."""
-        parent = elite[0] if self.rng.random() < 0.6 else self.rng.choice(elite)
+        parent = self._parent(elite, bandit)
         family = family_named(self.families, parent.candidate.family)
         if family is None:
             return
         schedule = _own(family, parent.candidate.schedule)
-        options = neighbours(family, self.context.task, self.context.workload, schedule)
+        near = self.rng.random() < 0.5
+        steps = neighbours if near else variations
+        options = steps(family, self.context.task, self.context.workload, schedule)
         options = [o for o in options if self._new(family, o)]
         if not options:
             return
@@ -321,6 +330,17 @@ class _Round:
         used = () if bandit is self.blind else _used(self.context.insights, family.name, choice)
         told = f"mutate {parent.candidate.id}: {_step(schedule, choice)}"
         self._submit(family, choice, told, parent, used)
+
+    def _parent(self, elite: list[Scored], bandit: Bandit) -> Scored:
+        """Mostly the best; also others of the elite, and the best of a family that may deserve more
+        than its first schedule showed."""
+        draw = self.rng.random()
+        if draw < 0.45:
+            return elite[0]
+        if draw < 0.65:
+            return self.rng.choice(elite)
+        family = bandit.choose_family(self.families, self.rng)
+        return next((s for s in self._correct() if s.candidate.family == family.name), elite[0])
 
     def _momentum(self, scored: Scored, family: Family) -> Schedule | None:
         """The schedule one step on, when the candidate bettered its parent by one step of a number."""

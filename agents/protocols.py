@@ -48,6 +48,14 @@ class GenerationContext:
     banned: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What the paid calls of an agent have cost: dollars and tokens."""
+
+    usd: float = 0.0
+    tokens: int = 0
+
+
 class Generator(Protocol):
     """Proposes `group` candidates a round."""
 

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 _Draw = Callable[[np.random.Generator, tuple[int, ...]], Array]
 
 # Drawn for every task; a tensor may name more.
-COMMON = ("normal", "shifted", "uniform", "ties", "denormal")
+COMMON = ("normal", "shifted", "uniform", "ties", "outliers", "denormal")
 
 
 def _normal(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -37,6 +37,16 @@ def _large(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
 def _ties(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
     """Integers from -3 to 3: most values occur many times."""
     return rng.integers(-3, 4, shape).astype(np.float64)
+
+
+def _outliers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """N(0, 1) with a few elements near 120, too few for a sample of the input to find them."""
+    values = rng.standard_normal(shape)
+    flat = values.reshape(-1)
+    places = rng.integers(0, max(1, flat.size), 1 + flat.size // 4096)
+    if flat.size:
+        flat[places] = rng.uniform(110.0, 130.0, places.size)
+    return values
 
 
 def _equal_rows(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
@@ -66,6 +76,7 @@ _DRAWS: dict[str, _Draw] = {
     "uniform": _uniform,
     "large": _large,
     "ties": _ties,
+    "outliers": _outliers,
     "equal_rows": _equal_rows,
     "denormal": _denormal,
     "very_negative": _very_negative,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from agents.llm.ledger import Usage
+from agents.llm.ledger import Ledger, Usage
 
 Message = dict[str, Any]
 """A chat message in the OpenAI form."""
@@ -73,6 +73,7 @@ class LLM(Protocol):
     """A model as the roles see it."""
 
     model: str
+    ledger: Ledger
 
     async def complete(
         self,

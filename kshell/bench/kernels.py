@@ -279,9 +279,7 @@ def table(outcomes: list[Outcome]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     baselines = sorted({o.baseline for o in outcomes if o.baseline})
-    return "\n".join(
-        [*lines, *([f"speed-up over {', '.join(baselines)} in the same run"] if baselines else [])]
-    )
+    return "\n".join([*lines, *(f"speed-up over: {b}" for b in baselines)])
 
 
 def _number(value: float | None) -> str:

@@ -176,7 +176,7 @@ def _reject_two_d(_task: Task, _workload: Workload, schedule: Schedule) -> str |
 def elementwise_families(op: Pointwise) -> tuple[Family, ...]:
     """The families of a pointwise function, plainest first."""
     per_thread = Parameter("per_thread", (2, 4, 8, 16), 4, "elements of a thread")
-    chunk = Parameter("per_thread", (4, 8, 16, 32, 64, 128, 256), 8, "adjacent elements of a thread")
+    chunk = Parameter("per_thread", (4, 8, 16, 32, 64, 128, 256), 16, "adjacent elements of a thread")
     blocks = Parameter("blocks", (8, 16, 32, 64, 132, 264, 528), 64, "blocks of the grid")
     return (
         Family(

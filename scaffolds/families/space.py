@@ -40,6 +40,11 @@ class Parameter:
         if self.default not in self.choices:
             raise ValueError(f"parameter {self.name}: default {self.default!r} is not a choice")
 
+    @property
+    def ordered(self) -> bool:
+        """Whether the choices are numbers, so that a step between adjacent ones means something."""
+        return all(isinstance(c, int) and not isinstance(c, bool) for c in self.choices)
+
 
 def accept(_task: Task, _workload: Workload, _schedule: Schedule) -> str | None:
     """Every schedule fits."""
@@ -122,8 +127,7 @@ def neighbours(family: Family, task: Task, workload: Workload, schedule: Schedul
     found = []
     for parameter in family.parameters:
         place = parameter.choices.index(schedule[parameter.name])
-        numeric = all(isinstance(c, int) and not isinstance(c, bool) for c in parameter.choices)
-        steps = (place - 1, place + 1) if numeric else range(len(parameter.choices))
+        steps = (place - 1, place + 1) if parameter.ordered else range(len(parameter.choices))
         for step in steps:
             if step == place or not 0 <= step < len(parameter.choices):
                 continue
@@ -131,6 +135,17 @@ def neighbours(family: Family, task: Task, workload: Workload, schedule: Schedul
             if family.reject(task, workload, changed) is None:
                 found.append(changed)
     return found
+
+
+def variations(family: Family, task: Task, workload: Workload, schedule: Schedule) -> list[Schedule]:
+    """The schedules that fit and differ in one parameter, by any amount."""
+    changed = (
+        {**schedule, parameter.name: value}
+        for parameter in family.parameters
+        for value in parameter.choices
+        if value != schedule[parameter.name]
+    )
+    return [s for s in changed if family.reject(task, workload, s) is None]
 
 
 def transplant(family: Family, task: Task, workload: Workload, *parts: Schedule) -> Schedule:
