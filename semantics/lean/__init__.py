@@ -1,0 +1,1 @@
+"""Emission to Lean: core programs and specs as terms, and the obligations of a proof as theorems."""

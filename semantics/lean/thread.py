@@ -1,0 +1,508 @@
+"""The obligations about one symbolic thread, as Lean theorems, and the proof that joins them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from semantics import core
+from semantics.lean import terms as show
+from semantics.lean.equality import equality_proof, positivity_hints
+from semantics.lean.syntax import Printer, bexpr, iexpr, rexpr
+from semantics.symbolic import terms
+from semantics.symbolic.linear import literal, variable
+from semantics.symbolic.owners import Owner
+from semantics.symbolic.state import State
+from semantics.symbolic.terms import Term
+from semantics.symbolic.trace import Block, Fork, Node, Point, Repeat, Scope
+
+_INT = (
+    "IExpr.val, IExpr.ok, IntOp.fn, IntOp.defined, IntTy.inRange, IntTy.low, IntTy.high, IntTy.bits, "
+    "true_and, and_true, not_false_eq_true, Int.tdiv_eq_ediv_of_nonneg, Int.tmod_eq_emod_of_nonneg"
+)
+_BOOL = f"BExpr.val, BExpr.ok, CmpOp.intProp, CmpOp.ext, Ext.lt_fin, Ext.le_fin, {_INT}"
+_REAL = (
+    "RExpr.val, RExpr.ok, RealOp.fn, RealOp.defined, RealFn.fn, RealFn.real, RealFn.defined, "
+    "Ext.add_fin, Ext.sub_fin, Ext.mul_fin, Ext.div_fin, Ext.max_fin, Ext.min_fin, Ext.map_fin, Ext.exp_fin, "
+    f"Ext.isFin_fin, Nat.reduceEqDiff, {_BOOL}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One theorem: `title` says in words what it states, `line` is the source line."""
+
+    name: str
+    title: str
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class ThreadProof:
+    """Emits the theorems for a traced kernel.
+
+    `buffers` maps buffer number to its size; `inputs` are those with initial contents; `values` is the
+    final value of a cell `i` of each output."""
+
+    printer: Printer
+    block: Block
+    coordinates: dict[str, int]
+    owner: Owner
+    sizes: dict[int, int]
+    inputs: tuple[int, ...]
+    values: dict[int, Term]
+    facts: dict[str, str]
+    goals: list[Goal] = field(default_factory=list)
+    definitions: list[str] = field(default_factory=list)
+    _count: int = 0
+
+    # ------------------------------------------------------------ context
+
+    @property
+    def functions(self) -> str:
+        """`X0 X1`: the initial contents of the inputs."""
+        return " ".join(f"X{b}" for b in self.inputs)
+
+    @property
+    def names(self) -> str:
+        """`bx tx`: the thread coordinates."""
+        return " ".join(self.coordinates)
+
+    def binders(self) -> str:
+        """The explicit parameters of every definition."""
+        parts = [f"({self.functions} : Int → R)"] if self.inputs else []
+        return " ".join([*parts, *([f"({self.names} : Int)"] if self.names else [])])
+
+    def arguments(self) -> str:
+        return f"{self.functions} {self.names}".strip()
+
+    def context(self, scope: Scope) -> str:
+        """The binders of a theorem."""
+        parts = ["{E : Env R} {P : Perm R}"]
+        if self.inputs:
+            parts.append(f"{{{self.functions} : Int → R}}")
+        if self.names:
+            parts.append(f"{{{self.names} : Int}}")
+        parts.append(f"(T : Thread E P {self.names})".replace(" )", ")"))
+        parts += [f"({k} : Int) (h{k} : 0 ≤ {k})" for k in scope.counters]
+        parts += [f"(g{at} : {show.condition(g)})" for at, g in enumerate(scope.guards)]
+        return " ".join(parts)
+
+    def call(self, name: str, scope: Scope) -> str:
+        """A theorem applied to its context, up to the state."""
+        functions = "".join(f" (X{b} := X{b})" for b in self.inputs)
+        parts = [f"{name}{functions}", "T"]
+        parts += [f"{k} h{k}" for k in scope.counters]
+        parts += [f"g{at}" for at in range(len(scope.guards))]
+        return " ".join(parts)
+
+    def fields(self) -> list[tuple[str, str]]:
+        """The facts about a thread: name and proposition."""
+        found: list[tuple[str, str]] = []
+        for name, extent in self.coordinates.items():
+            found += [(f"{name}_low", f"0 ≤ {name}"), (f"{name}_high", f"{name} < {extent}")]
+        found += [(name, text) for name, text in self.facts.items()]
+        found += [(f"size{b}", f"E.size {b} = {n}") for b, n in self.sizes.items()]
+        outputs = set(self.values)
+        found += [(f"rd{b}", f"∀ i, P.rd {b} i") for b in self.inputs if b not in outputs]
+        for b in outputs:
+            found.append((f"rd{b}", f"∀ i, mine {self.names} i → P.rd {b} i"))
+            found.append((f"wr{b}", f"∀ i v, mine {self.names} i → P.wr {b} i v"))
+        return found
+
+    def prelude(self) -> list[str]:
+        """Definitions the theorems speak about."""
+        mine = " ∧ ".join(f"{show.integer(x)} = {name}" for name, x in self.owner.digits.items()) or "True"
+        names = f"({self.names} : Int) " if self.names else ""
+        lines = [
+            "/-- The output cells of a thread. -/",
+            f"def mine {names}(i : Int) : Prop := {mine}",
+        ]
+        for b, value in self.values.items():
+            functions = f"({self.functions} : Int → R) " if self.inputs else ""
+            lines.append(f"/-- Cell `i` of output buffer {b}, from the spec. -/")
+            lines.append(f"def Y{b} {functions}(i : Int) : R := {show.scalar(value)}")
+        lines.append("/-- What is known of a thread: coordinates, parameters, sizes, permission. -/")
+        lines.append(f"structure Thread (E : Env R) (P : Perm R) {names}: Prop where")
+        lines += [f"  {name} : {text}" for name, text in self.fields()]
+        return lines
+
+    # ------------------------------------------------------------ assertions
+
+    def assertion(self, state: State, scope: Scope) -> str:
+        """Define the assertion of a state; returns its name applied to the context."""
+        self._count += 1
+        name = f"A{self._count}"
+        counters = f" ({' '.join(scope.counters)} : Int)" if scope.counters else ""
+        parts = [text for _, text in self.parts(state)]
+        self.definitions.append(
+            f"def {name} {self.binders()}{counters} (σ : St R) : Prop :=\n  {' ∧ '.join([*parts, 'True'])}"
+        )
+        return f"{name} {' '.join((self.arguments(), *scope.counters))}".rstrip()
+
+    def parts(self, state: State) -> list[tuple[str, str]]:
+        """The conjuncts of an assertion: a name for each, and the proposition."""
+        found: list[tuple[str, str]] = []
+        for b in self.inputs:
+            if b not in self.values:
+                found.append((f"H{b}", f"Holds σ.mem {b} {self.sizes[b]} X{b}"))
+        for b, below in state.done.items():
+            function = f"Y{b} {self.functions}".strip()
+            mine = f"(mine {self.names})" if self.names else "mine"
+            n, c = self.sizes[b], show.integer(below)
+            found.append((f"D{b}", f"Done σ.mem {b} {n} {c} {mine} ({function})"))
+            if b in self.inputs:
+                found.append((f"U{b}", f"Pending σ.mem {b} {n} {c} {mine} X{b}"))
+        found += [(f"n{v}", f"σ.reg.iv {v} = {show.integer(x)}") for v, x in sorted(state.ints.items())]
+        found += [(f"r{v}", f"σ.reg.rv {v} = {show.extended(x)}") for v, x in sorted(state.reals.items())]
+        return found
+
+    def opened(self, state: State) -> list[str]:
+        """Tactic lines that name the conjuncts of `h` and the facts of the thread."""
+        names = [name for name, _ in self.parts(state)]
+        facts = [name for name, _ in self.fields()]
+        return [
+            f"obtain ⟨{', '.join([*names, '_'])}⟩ := h",
+            "have hT := T",
+            f"obtain ⟨{', '.join(facts)}⟩ := T",
+        ]
+
+    def registers(self, state: State) -> str:
+        """The register values and parameters as simp lemmas."""
+        names = [f"n{v}" for v in sorted(state.ints)] + [f"r{v}" for v in sorted(state.reals)]
+        return ", ".join([*names, *self.facts])
+
+    # ------------------------------------------------------------ theorems
+
+    def theorem(self, title: str, line: int, scope: Scope, statement: str, proof: list[str]) -> str:
+        """Add a theorem; returns its name."""
+        name = f"o{len(self.goals) + 1}"
+        text = f"theorem {name} {self.context(scope)} :\n    {statement} := by\n"
+        self.goals.append(Goal(name, title, line, text + "\n".join(f"  {one}" for one in proof)))
+        return name
+
+    def build(self) -> list[str]:
+        """Emit everything; returns the tactic lines that prove the thread theorem from `h0`."""
+        start = self.assertion(self.block.before, self.block.scope)
+        post = self.assertion(self.block.goal, self.block.scope)
+        lines = self.sequence(self.block, start, post, "σ", "h", 0)
+        body = self.printer.block(self.printer.kernel.body)
+        functions = f"{{{self.functions} : Int → R}} " if self.inputs else ""
+        names = f"{{{self.names} : Int}} " if self.names else ""
+        thread = f"(T : Thread E P {self.names})".replace(" )", ")")
+        return [
+            f"theorem thread_ok {{E : Env R}} {{P : Perm R}} {functions}{names}{thread}",
+            f"    (σ : St R) (h : {start} σ) : ({body} : Stmt).wp E P ({post}) σ := by",
+            *(f"  {line}" for line in lines),
+        ]
+
+    def sequence(self, block: Block, start: str, goal: str, sigma: str, h: str, depth: int) -> list[str]:
+        """Tactic lines proving `block.wp E P goal sigma` from `h : start sigma`."""
+        last = block.nodes[-1] if block.nodes else None
+        line = last.stmt.span.line if last is not None else 0
+        lines: list[str] = []
+        current, scope = start, block.scope
+        if last is None:
+            weak = self.weaken(block.before, block.goal, start, goal, scope, line)
+            return ["rw [wp_skip]", f"exact {self.call(weak, scope)} {sigma} {h}"]
+        end = goal
+        if last.after != block.goal:
+            end = self.assertion(last.after, scope)
+            weak = self.weaken(last.after, block.goal, end, goal, scope, line)
+            lines.append(f"refine Stmt.wp_mono _ _ _ _ (fun σ h => {self.call(weak, scope)} σ h) (Q := {end}) ?_")
+        for at, node in enumerate(block.nodes):
+            final = at == len(block.nodes) - 1
+            after = end if final else self.assertion(node.after, scope)
+            inner = self.node(node, current, after, sigma, h, depth)
+            if final:
+                lines += inner
+            else:
+                lines.append(f"refine vc_seq ({after}) ?_ ?_")
+                lines += _bullet(inner)
+                sigma, h = f"σ{depth}_{at}", f"h{depth}_{at}"
+                lines.append(f"intro {sigma} {h}")
+            current = after
+        return lines
+
+    def node(self, node: Node, before: str, after: str, sigma: str, h: str, depth: int) -> list[str]:
+        """Tactic lines for one node."""
+        match node:
+            case Point():
+                return [f"exact {self.call(self.point(node, before, after), node.scope)} {sigma} {h}"]
+            case Fork():
+                return self.fork(node, before, after, sigma, h, depth)
+            case Repeat():
+                return self.repeat(node, before, after, sigma, h, depth)
+
+    def fork(self, node: Fork, before: str, after: str, sigma: str, h: str, depth: int) -> list[str]:
+        test = self.test(node.stmt.cond, show.condition(node.cond), node.before, before, node)
+        call = f"({self.call(test, node.scope)} {sigma} {h})"
+        guard = f"g{len(node.scope.guards)}"
+        then = self.sequence(node.then, before, after, sigma, h, depth + 1)
+        other = self.sequence(node.other, before, after, sigma, h, depth + 1)
+        return [
+            f"refine vc_ite {call}.1 (fun hc => ?_) (fun hc => ?_)",
+            *_bullet([f"have {guard} := {call}.2.mp hc", *then]),
+            *_bullet([f"have {guard} := fun hg => hc ({call}.2.mpr hg)", *other]),
+        ]
+
+    def repeat(self, node: Repeat, before: str, after: str, sigma: str, h: str, depth: int) -> list[str]:
+        k, scope = node.counter, node.scope
+        inside = scope.inside(k)
+        line = node.stmt.span.line
+        head = self.assertion(node.head, inside)
+        stem = head.removesuffix(f" {k}")
+        first = self.weaken(
+            node.before, node.round(literal(0)), before, f"{stem} 0", scope, line, "the loop invariant holds at first"
+        )
+        test = self.test(node.stmt.cond, show.condition(node.cond), node.head, head, node, inside)
+        bounded = self.theorem(
+            "the loop ends",
+            line,
+            inside.under(node.cond),
+            f"{k} < 4294967296",
+            [f"obtain ⟨{', '.join(name for name, _ in self.fields())}⟩ := T", "omega"],
+        )
+        body = self.sequence(node.body, head, f"{stem} ({k} + 1)", f"σ{k}", f"i{k}", depth + 1)
+        out = inside.under(terms.Negation(node.cond))
+        leave = self.weaken(node.head, node.after, head, after, out, line, "what holds after the loop")
+        guard = f"g{len(scope.guards)}"
+        call = f"({self.call(test, inside)} σ{k} i{k})"
+        return [
+            f"refine vc_loop 4294967296 (fun {k} => {head}) ({self.call(first, scope)} {sigma} {h}) ?_ ?_ ?_ ?_",
+            *_bullet([f"intro {k} σ{k} h{k} i{k}", f"exact {call}.1"]),
+            *_bullet(
+                [
+                    f"intro {k} σ{k} h{k} i{k} hc",
+                    f"have {guard} := {call}.2.mp hc",
+                    f"exact {self.call(bounded, inside.under(node.cond))}",
+                ]
+            ),
+            *_bullet([f"intro {k} σ{k} h{k} i{k} hc", f"have {guard} := {call}.2.mp hc", *body]),
+            *_bullet(
+                [
+                    f"intro {k} σ{k} h{k} i{k} hc",
+                    f"have {guard} := fun hg => hc ({call}.2.mpr hg)",
+                    f"exact {self.call(leave, out)} σ{k} i{k}",
+                ]
+            ),
+        ]
+
+    def test(
+        self,
+        cond: core.BExpr,
+        meaning: str,
+        state: State,
+        before: str,
+        node: Fork | Repeat,
+        scope: Scope | None = None,
+    ) -> str:
+        """A condition is defined and means what the trace says."""
+        scope = scope or node.scope
+        text = bexpr(cond)
+        registers = self.registers(state)
+        return self.theorem(
+            "the condition is defined",
+            node.stmt.span.line,
+            scope,
+            f"∀ σ : St R, {before} σ → ({text} : BExpr).ok E σ.reg ∧ (({text} : BExpr).val E σ.reg ↔ {meaning})",
+            [
+                "intro σ h",
+                *self.opened(state),
+                "refine ⟨?_, ?_⟩",
+                f"· (simp (disch := omega) only [{_BOOL}, {registers}]) <;> omega",
+                f"· (simp (disch := omega) only [{_BOOL}, {registers}]) <;> omega",
+            ],
+        )
+
+    def weaken(
+        self,
+        given: State,
+        wanted: State,
+        before: str,
+        after: str,
+        scope: Scope,
+        line: int,
+        title: str = "what is known here suffices for what follows",
+    ) -> str:
+        """`before` implies `after`: boundaries of written cells move, counters change."""
+        proofs = []
+        known = dict(self.parts(given))
+        for name, text in self.parts(wanted):
+            if name[0] == "H":
+                proofs.append(name)
+            elif name[0] in "DU":
+                proofs.append(self._moved(name, name in known))
+            elif name[0] == "n" and name in known:
+                proofs.append("(by omega)")
+            elif known.get(name) == text:
+                proofs.append(name)
+            else:
+                proofs.append(f"(by rw [{name}])" if name in known else "(by trivial)")
+        return self.theorem(
+            title,
+            line,
+            scope,
+            f"∀ σ : St R, {before} σ → {after} σ",
+            ["intro σ h", *self.opened(given), f"exact ⟨{', '.join([*proofs, 'trivial'])}⟩"],
+        )
+
+    def _moved(self, name: str, known: bool) -> str:
+        if name[0] == "U":
+            return f"({name}.weaken (by intro i i0 i1 im ic; simp only [mine] at im; omega))"
+        if known:
+            return f"({name}.weaken (by intro i i0 i1 im ic; simp only [mine] at im; omega))"
+        return "(Done.none (by intro i i0 i1 im; simp only [mine] at im; omega))"
+
+    # ------------------------------------------------------------ statements
+
+    def point(self, node: Point, before: str, after: str) -> str:
+        """The theorem of one statement."""
+        stmt = node.stmt
+        title, lines = self._statement(node)
+        return self.theorem(
+            title,
+            stmt.span.line,
+            node.scope,
+            f"∀ σ : St R, {before} σ → ({self.printer.stmt(stmt)} : Stmt).wp E P ({after}) σ",
+            ["intro σ h", *self.opened(node.before), *lines],
+        )
+
+    def _statement(self, node: Point) -> tuple[str, list[str]]:
+        registers = self.registers(node.before)
+        integer = f"(simp (disch := omega) only [{_INT}, {registers}]) <;> omega"
+        match node.stmt:
+            case core.SetI(var, value):
+                new = node.after.ints.get(var)
+                shown = show.integer(new) if new is not None else "_"
+                after = self._after(node, lambda w: _set("I", w, var), lambda _: "setI_rv.trans ")
+                name = self.printer.kernel.int_vars[var][0]
+                return f"{name} is computed in range", [
+                    f"refine wp_seti_at (n := {shown}) ?_ ?_ ?_",
+                    f"· {integer}",
+                    f"· {integer}",
+                    f"· exact {after}",
+                ]
+            case core.SetR(var, expression):
+                term = node.after.reals.get(var)
+                return f"{self.printer.kernel.real_vars[var]} is defined", [
+                    f"refine wp_setr_at (x := {show.extended(term) if term else '_'}) ?_ ?_ ?_",
+                    *self._defined(term, registers),
+                    f"· simp (disch := omega) only [{_REAL}, {registers}]",
+                    f"· exact {self._after(node, lambda _: 'setR_iv.trans ', lambda w: _set('R', w, var))}",
+                ]
+            case core.Load(var, array, _):
+                return self._load(node, var, array, integer)
+            case core.Store(array, _, _):
+                return self._store(node, array, integer)
+            case core.Check(_, reason):
+                condition = f"(simp (disch := omega) only [{_BOOL}, {registers}]) <;> omega"
+                return f"the access is not {reason}", [
+                    "rw [wp_check]",
+                    "refine ⟨?_, ?_, ?_⟩",
+                    f"· {condition}",
+                    f"· {condition}",
+                    f"· exact {self._after(node, lambda _: '', lambda _: '')}",
+                ]
+        raise AssertionError(node.stmt)
+
+    def _defined(self, term: Term | None, registers: str) -> list[str]:
+        """The scalar expression is defined: denominators, domains."""
+        hints = positivity_hints(term) if term is not None else []
+        return [
+            f"· have hd : True := trivial",
+            *(f"  have := {hint}" for hint in hints),
+            f"  (simp (disch := omega) only [{_REAL}, {registers}]) <;> ks_defined",
+        ]
+
+    def _load(self, node: Point, var: int, array: int, integer: str) -> tuple[str, list[str]]:
+        assert node.index is not None
+        b, j = node.buffer, show.integer(node.index)
+        name = self.printer.kernel.arrays[array].name
+        if b in self.values:
+            own = f"(by simp only [mine]; omega : mine {self.names} {j})"
+            permission, cell = f"rd{b} _ {own}", f"U{b}.read (by omega) (by omega) {own} (by omega)"
+        else:
+            permission, cell = f"rd{b} _", f"H{b}.read (by omega) (by omega)"
+        return f"the read of {name} is in bounds and initialised", [
+            f"refine wp_load_at (j := {j}) (x := .fin (X{b} {j})) ?_ ?_ (by omega) ({permission}) ({cell}) ?_",
+            f"· {integer}",
+            f"· {integer}",
+            f"· exact {self._after(node, lambda _: 'setR_iv.trans ', lambda w: _set('R', w, var))}",
+        ]
+
+    def _store(self, node: Point, array: int, integer: str) -> tuple[str, list[str]]:
+        assert node.index is not None and node.value is not None
+        assert isinstance(node.stmt, core.Store)
+        b, j = node.buffer, show.integer(node.index)
+        name = self.printer.kernel.arrays[array].name
+        wanted = terms.substitute(self.values[b], {"i": node.index})
+        function = f"Y{b} {self.functions}".strip()
+        value = self.theorem(
+            f"the value stored into {name} is what the spec says",
+            node.stmt.span.line,
+            node.scope,
+            f"{show.scalar(node.value)} = {function} {j}",
+            [
+                f"obtain ⟨{', '.join(n for n, _ in self.fields())}⟩ := T",
+                f"show {show.scalar(node.value)} = {show.scalar(wanted)}"
+                if _same_shape(self.values[b])
+                else f"simp only [Y{b}]",
+                *equality_proof(node.value, wanted),
+            ],
+        )
+        moved = []
+        for part, text in self.parts(node.after):
+            if part == f"D{b}":
+                order = "(by intro i i0 i1 im ic; simp only [mine] at im; omega)"
+                known = b in node.before.done
+                hv = f"(congrArg Ext.fin ({self.call(value, node.scope).replace(' T', ' hT', 1)}))"
+                moved.append(f"(D{b}.set {hv} {order})" if known else f"(Done.first {hv} {order})")
+            elif part == f"U{b}":
+                moved.append(f"(U{b}.set (by intro i i0 i1 im ic; simp only [mine] at im; omega))")
+            elif part[0] == "H":
+                moved.append(f"({part}.set (by decide))")
+            elif part[0] in "DU":
+                moved.append(f"({part}.other (by decide))")
+            else:
+                moved.append(part)
+        registers = self.registers(node.before)
+        return f"the store into {name} is in bounds, owned and in order", [
+            f"have hm : mine {self.names} {j} := by simp only [mine]; omega",
+            f"refine wp_store_at (j := {j}) (v := {show.extended(node.value)}) ?_ ?_ (by omega) ?_ ?_ (wr{b} _ _ hm) ?_",
+            f"· {integer}",
+            f"· {integer}",
+            *self._defined(node.value, registers),
+            f"· simp (disch := omega) only [{_REAL}, {registers}]",
+            f"· exact ⟨{', '.join([*moved, 'trivial'])}⟩",
+        ]
+
+    def _after(self, node: Point, ints: Callable[[int], str], reals: Callable[[int], str]) -> str:
+        """The conjuncts after a statement that changes registers only."""
+        proofs = []
+        for name, _ in self.parts(node.after):
+            if name[0] == "n":
+                prefix = ints(int(name[1:]))
+            elif name[0] == "r":
+                prefix = reals(int(name[1:]))
+            else:
+                prefix = ""
+            if prefix.endswith("_same"):
+                proofs.append(prefix)
+            else:
+                proofs.append(f"({prefix}{name})" if prefix else name)
+        return f"⟨{', '.join([*proofs, 'trivial'])}⟩"
+
+
+def _set(kind: str, w: int, var: int) -> str:
+    """Register `w` after the assignment of `var`."""
+    return f"set{kind}_same" if w == var else f"(set{kind}_ne (by decide)).trans "
+
+
+def _same_shape(value: Term) -> bool:
+    """Whether the definition of the output unfolds to the printed term by `show`."""
+    return True
+
+
+def _bullet(lines: list[str]) -> list[str]:
+    """The lines as one focused block."""
+    return [f"{'· ' if at == 0 else '  '}{line}" for at, line in enumerate(lines)]

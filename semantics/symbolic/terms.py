@@ -1,0 +1,204 @@
+"""Symbolic scalars and conditions: the values real registers hold, in terms of the inputs."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from semantics.core import CmpOp, RealFn, RealOp
+from semantics.symbolic.linear import Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A rational."""
+
+    value: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class NegInf:
+    """-infinity."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Element `index` of the initial contents of buffer number `buffer`."""
+
+    buffer: int
+    index: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A binary operation."""
+
+    op: RealOp
+    a: "Term"
+    b: "Term"
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """A function."""
+
+    fn: RealFn
+    a: "Term"
+
+
+@dataclass(frozen=True, slots=True)
+class OfInt:
+    """The scalar of an integer."""
+
+    a: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`a` where the condition holds, else `b`."""
+
+    cond: "Condition"
+    a: "Term"
+    b: "Term"
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """Sum of `body` for 0 <= counter < count."""
+
+    counter: str
+    count: Linear
+    body: "Term"
+
+
+@dataclass(frozen=True, slots=True)
+class Largest:
+    """Maximum of `body` for 0 <= counter < count; -infinity when count is 0."""
+
+    counter: str
+    count: Linear
+    body: "Term"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A closed value with a definition of its own, applied to the context."""
+
+    name: str
+    kind: str
+
+
+Term = Number | NegInf | Cell | Binary | Unary | OfInt | Chosen | Total | Largest | Named
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """Comparison of integers."""
+
+    op: CmpOp
+    a: Linear
+    b: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class CompareReal:
+    """Comparison of scalars."""
+
+    op: CmpOp
+    a: Term
+    b: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    a: "Condition"
+    b: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Either:
+    a: "Condition"
+    b: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    a: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    value: bool
+
+
+Condition = Compare | CompareReal | Both | Either | Negation | Truth
+
+
+def substitute(term: Term, values: dict[str, Linear]) -> Term:
+    """Replace integer atoms in a term."""
+    match term:
+        case Number() | NegInf() | Named():
+            return term
+        case Cell(buffer, index):
+            return Cell(buffer, index.substitute(values))
+        case Binary(op, a, b):
+            return Binary(op, substitute(a, values), substitute(b, values))
+        case Unary(fn, a):
+            return Unary(fn, substitute(a, values))
+        case OfInt(a):
+            return OfInt(a.substitute(values))
+        case Chosen(cond, a, b):
+            return Chosen(substitute_condition(cond, values), substitute(a, values), substitute(b, values))
+        case Total(counter, count, body):
+            return Total(counter, count.substitute(values), substitute(body, values))
+        case Largest(counter, count, body):
+            return Largest(counter, count.substitute(values), substitute(body, values))
+
+
+def substitute_condition(cond: Condition, values: dict[str, Linear]) -> Condition:
+    """Replace integer atoms in a condition."""
+    match cond:
+        case Compare(op, a, b):
+            return Compare(op, a.substitute(values), b.substitute(values))
+        case CompareReal(op, a, b):
+            return CompareReal(op, substitute(a, values), substitute(b, values))
+        case Both(a, b):
+            return Both(substitute_condition(a, values), substitute_condition(b, values))
+        case Either(a, b):
+            return Either(substitute_condition(a, values), substitute_condition(b, values))
+        case Negation(a):
+            return Negation(substitute_condition(a, values))
+        case Truth():
+            return cond
+
+
+def names(term: Term) -> set[str]:
+    """Integer atoms a term mentions freely."""
+    match term:
+        case Number() | NegInf() | Named():
+            return set()
+        case Cell(_, index):
+            return index.names()
+        case Binary(_, a, b):
+            return names(a) | names(b)
+        case Unary(_, a):
+            return names(a)
+        case OfInt(a):
+            return a.names()
+        case Chosen(cond, a, b):
+            return condition_names(cond) | names(a) | names(b)
+        case Total(counter, count, body) | Largest(counter, count, body):
+            return count.names() | (names(body) - {counter})
+
+
+def condition_names(cond: Condition) -> set[str]:
+    """Integer atoms a condition mentions freely."""
+    match cond:
+        case Compare(_, a, b):
+            return a.names() | b.names()
+        case CompareReal(_, c, d):
+            return names(c) | names(d)
+        case Both(e, f) | Either(e, f):
+            return condition_names(e) | condition_names(f)
+        case Negation(e):
+            return condition_names(e)
+        case Truth():
+            return set()
