@@ -44,10 +44,18 @@ class Models(_Section):
     insight: str = ""
     prover: str = ""
     analyst: str = ""
+    api_base: str = ""
 
     def of(self, role: str) -> str:
         """The model of a role; the empty string when neither it nor `default` is set."""
         return str(getattr(self, role)) or self.default
+
+
+class PriceOf(_Section):
+    """`[prices."MODEL"]`: dollars a million tokens."""
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
 
 
 class Interface(_Section):
@@ -61,6 +69,7 @@ class Config(_Section):
 
     run: RunDefaults = RunDefaults()
     models: Models = Models()
+    prices: dict[str, PriceOf] = Field(default_factory=dict)
     tui: Interface = Interface()
 
 

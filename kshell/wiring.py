@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from kshell.events import Event
     from kshell.protocols import Evaluator, Prover
     from kshell.tui.home import Home
-    from kshell.tui.home import Home
     from semantics.task import Task, Workload
 
 
@@ -49,8 +48,10 @@ def replay_app(events: "Sequence[Event]", speed: float) -> int:
 
 
 def devices() -> list[str]:
-    """The devices of this build, the default first."""
-    return ["cpu"]
+    """The devices to offer here, the default first: `cuda` where cupy is installed."""
+    import importlib.util
+
+    return ["cpu", "cuda"] if importlib.util.find_spec("cupy") else ["cpu"]
 
 
 def store() -> "Store":
@@ -92,10 +93,14 @@ def workload(chosen: "Task", sizes: Sequence[str] = (), seed: int = 0) -> "Workl
     return made
 
 
-def generator(settings: "Settings") -> "Generator":
-    """The generator the settings name."""
+def generator(settings: "Settings", device: "Evaluator", attackers: "tuple[Verifier, ...]") -> "Generator":
+    """The generator the settings name; a model's gets the device and the verifiers as tools."""
     if settings.generator == "llm":
-        raise UserError("the llm generator is not part of this build; use --generator builtin")
+        from agents.llm.generator import LLMGenerator
+        from kshell.engine.toolbox import StageTools
+        from kshell.models import language_model
+
+        return LLMGenerator(language_model(settings), StageTools(device, attackers))
     from agents.builtin import BuiltinGenerator
     from kshell import tasks
 
@@ -105,7 +110,7 @@ def generator(settings: "Settings") -> "Generator":
 def evaluator(settings: "Settings") -> "Evaluator":
     """The device the settings name."""
     if settings.device == "cuda":
-        raise UserError("the cuda device is not part of this build; use --device cpu")
+        return _cuda()
     from kshell import tasks
     from kshell.harness import toolchain
     from kshell.harness.cpu import CpuEvaluator
@@ -117,6 +122,20 @@ def evaluator(settings: "Settings") -> "Evaluator":
         raise UserError(str(missing)) from None
 
     return CpuEvaluator(reference.compute, paths.cache(), spec=tasks.spec_of)
+
+
+def _cuda() -> "Evaluator":
+    """The first GPU. Raises UserError when cupy or a GPU is missing."""
+    import importlib.util
+
+    if importlib.util.find_spec("cupy") is None:
+        raise UserError("device cuda needs cupy: pip install 'kshell[cuda]', or use --device cpu")
+    from functools import partial
+
+    from kshell.harness.cuda import CudaEvaluator
+    from kshell.tasks import reference
+
+    return CudaEvaluator(partial(reference.compute, device="cuda"))
 
 
 def verifiers() -> "tuple[Verifier, ...]":
@@ -141,10 +160,11 @@ def parts(settings: "Settings") -> "Parts":
     from kshell.engine.desk import Parts
     from kshell.export import export
 
+    device, attackers = evaluator(settings), verifiers()
     return Parts(
-        generator=generator(settings),
-        evaluator=evaluator(settings),
-        verifiers=verifiers(),
+        generator=generator(settings, device, attackers),
+        evaluator=device,
+        verifiers=attackers,
         prover=prover(),
         distill=distill,
         export=export,

@@ -1,17 +1,9 @@
 """The one place where caps are checked, and the one that says what is spent."""
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from agents.protocols import Spent
 from kshell.events import Budget
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What paid calls have cost so far in this process: dollars and tokens."""
-
-    usd: float = 0.0
-    tokens: int = 0
 
 
 @runtime_checkable

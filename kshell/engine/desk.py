@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from agents.protocols import Generator, Scored, Verifier
+from agents.protocols import Generator, Scored, Spent, Verifier
 from insights_db.records import Candidate, Certificate, Insight
 from insights_db.store import Store
 from kshell import events as ev
-from kshell.engine.budget import Metered, Spent, eta
+from kshell.engine.budget import Metered, eta
 from kshell.engine.clock import WorkClock
 from kshell.engine.log import EventLog
 from kshell.engine.settings import Settings

@@ -9,7 +9,7 @@ from agents.protocols import Proposal
 from insights_db.records import CompileResult, ProofStatus
 from insights_db.store import Store
 from kshell import events as ev
-from kshell.engine.budget import Spent
+from agents.protocols import Spent
 from kshell.engine.control import Control
 from kshell.engine.session import Session, drain
 from kshell.engine.state import fold
