@@ -307,7 +307,30 @@ class Launch:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Stmt = Decl | ExprStmt | Block | Empty | If | For | While | DoWhile | Return | Break | Continue | Launch
+@dataclass(frozen=True, slots=True)
+class StaticAssert:
+    """`static_assert(cond, "message");`, `message` with its quotes."""
+
+    cond: Expr
+    message: str | None = None
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+Stmt = (
+    StaticAssert
+    | Decl
+    | ExprStmt
+    | Block
+    | Empty
+    | If
+    | For
+    | While
+    | DoWhile
+    | Return
+    | Break
+    | Continue
+    | Launch
+)
 
 
 # ---------------------------------------------------------------- file scope
@@ -325,10 +348,11 @@ class TemplateParam:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A function parameter."""
+    """A function parameter; `extents` of an array parameter `float a[4][8]`, which is a pointer."""
 
     type: CType
     name: str
+    extents: tuple["Expr | None", ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -375,7 +399,7 @@ class Include:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Item = Function | Struct | Decl
+Item = Function | Struct | Decl | StaticAssert
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,10 +175,12 @@ class Builder(Transformer[Token, Any]):
         return real(c)
 
     def param(self, c: list[Any]) -> ast.Param:
-        specs, head = c
+        specs, head, *extents = c
         if specs.words or specs.marks:
             raise Refusal("a parameter takes a type and a name only", specs.span)
-        return ast.Param(_declared_type(specs, head), head.name.value, place(head))
+        return ast.Param(
+            _declared_type(specs, head), head.name.value, tuple(e[0] for e in extents), place(head)
+        )
 
     def struct(self, c: list[Any]) -> ast.Struct:
         return ast.Struct(c[1].value, tuple(real(c)), over(c))
@@ -296,6 +298,9 @@ class Builder(Transformer[Token, Any]):
 
     def continue_stmt(self, c: list[Any]) -> ast.Continue:
         return ast.Continue(over(c))
+
+    def static_assert(self, c: list[Any]) -> ast.StaticAssert:
+        return ast.StaticAssert(c[2], c[4].value if c[4] else None, over(c))
 
     def launch_plain(self, c: list[Any]) -> ast.Launch:
         return ast.Launch(c[0].value, (), tuple(c[2]), tuple(c[5] or ()), over(c))

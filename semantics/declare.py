@@ -1,7 +1,9 @@
 """Declarations: constants, registers, pointers, local and shared arrays."""
 
+from dataclasses import replace
+
 from semantics import ast
-from semantics.convert import convert, to_int, type_of
+from semantics.convert import convert, to_bool, to_int, type_of
 from semantics.core import ILit, IntType, SetI, Space
 from semantics.elaborate import evaluate, locate
 from semantics.span import Refusal, Span
@@ -64,6 +66,23 @@ def global_constant(st: State, d: ast.Decl) -> None:
         _variable(st, v, True)
 
 
+def check_static(st: State, s: ast.StaticAssert) -> None:
+    """`static_assert`: the condition is known and true."""
+    known = constant(to_bool(evaluate(st, s.cond), s.cond.span))
+    if known is None:
+        raise Refusal("the condition of static_assert is not known at compile time", s.cond.span)
+    if not known:
+        raise Refusal(f"static_assert fails{': ' + s.message if s.message else ''}", s.span)
+
+
+def global_item(st: State, item: ast.Item) -> None:
+    """A constant or `static_assert` at file scope; functions and structs are no statements."""
+    if isinstance(item, ast.Decl):
+        global_constant(st, item)
+    elif isinstance(item, ast.StaticAssert):
+        check_static(st, item)
+
+
 # ---------------------------------------------------------------- scalars, vectors, pointers
 
 
@@ -90,7 +109,7 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
     if isinstance(value, Nothing | Infinity):
         raise Refusal("this has no value a variable can hold", v.span)
     const = v.type.const or constexpr
-    if const and is_constant(value):
+    if is_constant(value) and (const or v.name not in st.assigned):
         st.bind(v.name, value, v.span)
         return
     if constexpr:
@@ -159,7 +178,7 @@ def _pointer(st: State, v: ast.Declarator, value: Ptr) -> None:
     fixed = v.type.const_pointer
     place = PtrVar(value.array, var, value.elem, value.const, value.dims)
     st.initialise(place, value, v.span)
-    st.bind(v.name, PtrVar(value.array, var, value.elem, value.const, value.dims, fixed), v.span)
+    st.bind(v.name, replace(place, fixed=fixed, name=v.name), v.span)
 
 
 def freeze(st: State, place: Place, span: Span) -> Place:

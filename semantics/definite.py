@@ -23,6 +23,7 @@ class Subject:
     parts: Parts
     extents: tuple[int, ...]
     constant: Constant
+    functions: dict[str, ast.Function]
 
 
 def check_assigned(subject: Subject, rest: Sequence[ast.Stmt]) -> None:
@@ -173,7 +174,7 @@ def _count(v: Subject, s: ast.For) -> int:
             ast.Unary("++", ast.Name(right)) | ast.Postfix("++", ast.Name(right)),
         ) if name == left == right:
             low, high = v.constant(first), v.constant(last)
-            if low is None or high is None or escapes(s.body) or name in assigned(s.body):
+            if low is None or high is None or escapes(s.body) or name in assigned(s.body, v.functions):
                 return 0
             return max(0, high - low) if low == 0 else 0
         case _:

@@ -47,6 +47,7 @@ from semantics.values import (
     Index3,
     Infinity,
     Int,
+    Lost,
     Members,
     Nothing,
     Place,
@@ -173,7 +174,7 @@ def locate(st: State, e: ast.Expr) -> Place:
     match e:
         case ast.Name(name, span):
             found = st.find(name)
-            if isinstance(found, Register | Members | PtrVar | Cell | CellRow):
+            if isinstance(found, Place):
                 return found
             if found is None and name not in _SPECIALS and name not in _CONSTANTS:
                 raise _unknown(name, span)
@@ -267,7 +268,7 @@ def _name(st: State, name: str, span: Span) -> Value:
         if name in _REAL_CONSTANTS:
             return real_number(_REAL_CONSTANTS[name], span)
         raise _unknown(name, span)
-    if isinstance(found, Register | Members | PtrVar | Cell | CellRow):
+    if isinstance(found, Place):
         return st.read(found, span)
     return found
 
@@ -283,7 +284,8 @@ def _member(st: State, obj: ast.Expr, field: str, span: Span) -> Value:
         if field not in ("x", "y", "z"):
             raise Refusal(f"{obj.name} has no member {field!r}", span)
         return Int(ISpecial(_SPECIALS[obj.name], Dim(field)), IntType.U32)
-    if isinstance(obj, ast.Name | ast.Member):
+    found = st.find(obj.name) if isinstance(obj, ast.Name) else None
+    if isinstance(obj, ast.Name | ast.Member) and not isinstance(found, Value):
         return st.read(member_place(st, locate(st, obj), field, span), span)
     value = evaluate(st, obj)
     if isinstance(value, Vec):
@@ -355,7 +357,7 @@ def after(st: State, place: Place, value: Value, span: Span) -> Value:
     """The value of an assignment: a register is read again, memory is not."""
     if isinstance(place, Cell):
         return convert(value, place.type, span)
-    return value if isinstance(place, CellRow) else st.read(place, span)
+    return value if isinstance(place, CellRow | PtrVar | Lost) else st.read(place, span)
 
 
 def assign(st: State, e: ast.Assign) -> tuple[Place, Value]:
@@ -372,8 +374,10 @@ def assign(st: State, e: ast.Assign) -> tuple[Place, Value]:
 
 def _short_circuit(st: State, op: str, left: ast.Expr, right: ast.Expr, span: Span) -> Value:
     a = to_bool(evaluate(st, left), left.span)
+    rebinds = st.rebinds
     with st.block() as extra:
         b = to_bool(evaluate(st, right), right.span)
+        st.check_rebinds(rebinds, right.span)
         if not extra:
             return logic(op, a, b)
         known = constant(a)
@@ -397,10 +401,12 @@ def _short_circuit(st: State, op: str, left: ast.Expr, right: ast.Expr, span: Sp
 
 def _ternary(st: State, e: ast.Ternary) -> Value:
     cond = to_bool(evaluate(st, e.cond), e.cond.span)
+    rebinds = st.rebinds
     with st.block() as then:
         a = evaluate(st, e.then)
     with st.block() as other:
         b = evaluate(st, e.other)
+    st.check_rebinds(rebinds, e.span)
     known = constant(cond)
     if known is not None:
         st.out.extend(then if known else other)
@@ -451,6 +457,8 @@ def _cast(st: State, e: ast.Cast) -> Value:
     if isinstance(ty, PtrTy):
         if not isinstance(value, Ptr):
             raise Refusal(f"a conversion of a number to {show(ty)} is outside the language", e.span)
+        if e.style == "c" and value.const and not ty.const:
+            ty = PtrTy(ty.elem, True)
         return recast(st, value, ty, e.span)
     if isinstance(value, Ptr):
         raise Refusal("a conversion of a pointer to a number is outside the language", e.span)

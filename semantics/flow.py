@@ -35,8 +35,8 @@ def completes(s: ast.Stmt) -> bool:
             return True
 
 
-def assigned(s: ast.Stmt) -> set[str]:
-    """Names that statements assign after their declaration, by any operator."""
+def assigned(s: ast.Stmt, functions: dict[str, ast.Function]) -> set[str]:
+    """Names that statements assign after their declaration, by any operator or through a reference."""
     from semantics.effects import children, root
 
     out: set[str] = set()
@@ -55,8 +55,10 @@ def assigned(s: ast.Stmt) -> set[str]:
             target = target.object
         if isinstance(target, ast.Name):
             out.add(target.name)
-        if isinstance(e, ast.Call):
-            out.update(r for r in (root(a) for a in e.args if isinstance(a, ast.Name | ast.Member)) if r)
+        if isinstance(e, ast.Call) and e.name in functions:
+            for p, a in zip(functions[e.name].params, e.args, strict=False):
+                if p.type.reference and not p.type.const:
+                    out.update(r for r in [root(a)] if r)
         for child in children(e):
             visit(child)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from semantics import ast
 from semantics.convert import convert, type_of
 from semantics.core import IntType, IParam, Kernel, RParam, Scalar, Space
-from semantics.declare import freeze, global_constant
+from semantics.declare import freeze, global_item
 from semantics.elaborate import evaluate, locate
 from semantics.flow import assigned, escapes
 from semantics.lexer import TYPE_WORDS
@@ -23,6 +23,7 @@ from semantics.values import (
     CellRow,
     Entity,
     Int,
+    Lost,
     Members,
     Nothing,
     Ptr,
@@ -88,15 +89,14 @@ def lower_kernel(module: ast.Module, unit: Unit, f: ast.Function, targs: tuple[T
     """One `__global__` function, specialised. Raises Refusal."""
     st = State(unit)
     for item in module.items:
-        if isinstance(item, ast.Decl):
-            global_constant(st, item)
+        global_item(st, item)
     if f.returns.base != "void" or f.returns.pointer:
         raise Refusal("a kernel returns void", f.span)
     st.scopes.append({})
     st.types.append({})
     bind_template(st, f, list(targs), f.span)
     st.stack = st.instance = (f.name,)
-    st.assigned = assigned(f.body)
+    st.assigned = assigned(f.body, st.unit.functions)
     params = tuple(_kernel_param(st, p) for p in f.params)
     function_body(st, f.body.body, Frame(VoidTy()))
     unused = next((a for a in st.arrays if a.elem == "byte"), None)
@@ -116,6 +116,8 @@ def lower_kernel(module: ast.Module, unit: Unit, f: ast.Function, targs: tuple[T
 
 
 def _kernel_param(st: State, p: ast.Param) -> tuple[str, int]:
+    if p.extents:
+        raise Refusal("a kernel parameter is a scalar or a pointer", p.span, f"write a pointer: *{p.name}")
     ty = resolve(st, p.type)
     match ty:
         case PtrTy(elem, const):
@@ -161,7 +163,7 @@ def _pointer_param(st: State, p: ast.Param, value: Ptr) -> Entity:
     var = st.int_var(p.name, IntType.I64)
     place = PtrVar(value.array, var, value.elem, value.const, value.dims)
     st.initialise(place, value, p.span)
-    return replace(place, fixed=p.type.const_pointer)
+    return replace(place, fixed=p.type.const_pointer, name=p.name)
 
 
 # ---------------------------------------------------------------- templates
@@ -231,7 +233,7 @@ def inline_call(st: State, f: ast.Function, e: ast.Call) -> Value:
     targs = [template_argument(st, t) for t in e.targs]
     saved = st.scopes, st.types, st.stack, st.assigned, st.instance
     st.scopes, st.types = [saved[0][0], {}], [saved[1][0], {}]
-    st.assigned = assigned(f.body)
+    st.assigned = assigned(f.body, st.unit.functions)
     try:
         _bind_arguments(st, f, e, arguments, targs)
         types = tuple(show(t) for t in st.types[-1].values())
@@ -274,6 +276,8 @@ def _deduce(param: ast.Param, value: Entity, span: Span) -> Ty:
         return value.elem
     if param.type.pointer:
         raise Refusal(f"argument {param.name} must be a pointer", span)
+    if isinstance(value, Lost):
+        raise Refusal("this pointer may point into different arrays here", span)
     return value.type if isinstance(value, Register | Members | Cell | CellRow) else type_of(value, span)
 
 
@@ -286,6 +290,9 @@ def _bind_argument(st: State, p: ast.Param, value: Entity, span: Span) -> None:
         st.bind(p.name, value, span)
         return
     assert isinstance(value, Value)
+    if p.extents:
+        st.bind(p.name, _array_argument(st, p, value, ty, span), span)
+        return
     if isinstance(ty, PtrTy):
         st.bind(p.name, _pointer_argument(st, p, value, ty, span), span)
         return
@@ -296,6 +303,19 @@ def _bind_argument(st: State, p: ast.Param, value: Entity, span: Span) -> None:
     place = st.variable(p.name, ty, span, p.type.const)
     st.initialise(place, converted, span)
     st.bind(p.name, place, span)
+
+
+def _array_argument(st: State, p: ast.Param, value: Value, ty: Ty, span: Span) -> Entity:
+    """An array parameter is a pointer to what lies below its first extent."""
+    dims = tuple(constant(evaluate(st, e)) if e is not None else None for e in p.extents[1:])
+    if not isinstance(value, Ptr) or value.elem != ty or value.dims != dims:
+        raise Refusal(f"the argument does not match the array parameter {p.name}", span)
+    if p.name in st.assigned:
+        raise Refusal(f"the array parameter {p.name} is moved", p.span, "declare it as a pointer")
+    if value.const and not p.type.const:
+        raise Refusal("a pointer to const does not convert to a pointer to non-const", span, "add const")
+    kept = st.copy(replace(value, const=value.const or p.type.const), span)
+    return kept if isinstance(kept, Ptr) else value
 
 
 def _pointer_argument(st: State, p: ast.Param, value: Value, ty: PtrTy, span: Span) -> Entity:

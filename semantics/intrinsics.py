@@ -66,6 +66,7 @@ _BINARY = {
     "__fdiv_rn": RealOp.DIV,
     "__fadd_rn": RealOp.ADD,
     "__fmul_rn": RealOp.MUL,
+    "__fsub_rn": RealOp.SUB,
     "__hadd": RealOp.ADD,
     "__hsub": RealOp.SUB,
     "__hmul": RealOp.MUL,
@@ -182,6 +183,21 @@ def _abs(st: State, e: ast.Call) -> Value:
 
 def _reciprocal(st: State, e: ast.Call) -> Value:
     return Real(RBin(RealOp.DIV, RLit(Fraction(1)), _reals(st, e, 1)[0]))
+
+
+def _derived(st: State, e: ast.Call) -> Value:
+    """Functions that are plain arithmetic over the others."""
+    one = RLit(Fraction(1))
+    a = _reals(st, e, 1)[0]
+    match e.name:
+        case "log1p" | "log1pf":
+            return Real(RFn(RealFn.LOG, RBin(RealOp.ADD, one, a)))
+        case "expm1" | "expm1f":
+            return Real(RBin(RealOp.SUB, RFn(RealFn.EXP, a), one))
+        case "erfc" | "erfcf":
+            return Real(RBin(RealOp.SUB, one, RFn(RealFn.ERF, a)))
+        case _:
+            return Real(RBin(RealOp.MIN, RBin(RealOp.MAX, a, RLit(Fraction(0))), one))
 
 
 def _power(st: State, e: ast.Call) -> Value:
@@ -301,6 +317,7 @@ _HANDLERS: dict[str, Callable[[State, ast.Call], Value]] = {
     **dict.fromkeys(("powf", "pow", "__powf"), _power),
     **dict.fromkeys(("__ldg", "__ldcs", "__ldcg", "__ldca"), _load),
     **dict.fromkeys((f"make_{b}{n}" for b in ("float", "int", "uint") for n in (2, 3, 4)), _make_vector),
+    **dict.fromkeys(("log1p", "log1pf", "expm1", "expm1f", "erfc", "erfcf", "__saturatef"), _derived),
     "abs": _abs,
     "__frcp_rn": _reciprocal,
     "__syncthreads": _sync,

@@ -23,13 +23,13 @@ from semantics.core import (
     RParam,
     Space,
 )
-from semantics.declare import global_constant, initial_value
+from semantics.declare import global_item, initial_value
 from semantics.elaborate import evaluate
 from semantics.inline import TemplateArg, template_argument
 from semantics.span import Refusal, Span
 from semantics.state import State, Unit
 from semantics.types import resolve
-from semantics.values import BoolTy, Int, Ptr, PtrTy, Real, RealTy, Ty, Value, show
+from semantics.values import BoolTy, Int, Ptr, PtrTy, Real, RealTy, Ty, Value, Vec, VecTy, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +108,8 @@ def find_launcher(module: ast.Module, unit: Unit) -> Launcher:
     params: list[LauncherParam] = []
     for p in f.params:
         ty = resolve(st, p.type)
+        if p.extents:
+            raise Refusal("a launcher parameter is a scalar or a pointer", p.span)
         if any(q.name == p.name for q in params):
             raise Refusal(f"parameter {p.name} is declared twice", p.span)
         if isinstance(ty, PtrTy) and isinstance(ty.elem, IntType | RealTy):
@@ -152,8 +154,7 @@ class _Run:
         self.constants: dict[str, int] = {}
         self.dims: dict[str, tuple[int, int, int]] = {}
         for item in launcher.module.items:
-            if isinstance(item, ast.Decl):
-                global_constant(self.st, item)
+            global_item(self.st, item)
         self.st.scopes.append({})
         for k, (p, source) in enumerate(zip(launcher.params, launcher.function.params, strict=True)):
             ty = resolve(self.st, source.type)
@@ -197,10 +198,10 @@ class _Run:
     def _declaration(self, d: ast.Decl, v: ast.Declarator) -> None:
         if set(d.storage) - {"constexpr", "static"} or v.extents or v.type.reference or v.init is None:
             raise Refusal("a launcher declares constants, dim3s and workspaces only", v.span)
-        if v.name in self.dims:
-            raise Refusal(f"{v.name!r} is declared twice in one scope", v.span)
         if v.type.base == "dim3" and not v.type.pointer:
-            self.dims[v.name] = self._dim3(v.init)
+            self.dims[v.name] = sizes = self._dim3(v.init)
+            known = tuple(self._axis(n, k) for k, n in enumerate(sizes))
+            self.st.bind(v.name, Vec(known, VecTy(IntType.U32, 3, "dim3")), v.span)
             return
         if v.type.pointer:
             self._workspace(v)
@@ -271,6 +272,11 @@ class _Run:
             raise Refusal("dim3 takes one to three integers", e.span)
         x, y, z = [*values, 1, 1][:3]
         return x, y, z
+
+    def _axis(self, size: int, k: int) -> Int:
+        if self.strict:
+            return Int(ILit(size, IntType.U32), IntType.U32)
+        return Int(IParam(len(self.st.arrays) + k, IntType.U32), IntType.U32)
 
     def _integer(self, e: ast.Expr) -> int:
         value = self._known(to_int(evaluate(self.st, e), e.span), e.span)

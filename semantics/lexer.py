@@ -25,6 +25,7 @@ KEYWORDS = {
     "class": "TYPENAME_WORD",
     "struct": "STRUCT",
     "sizeof": "SIZEOF",
+    "static_assert": "STATIC_ASSERT",
     "true": "TRUE",
     "false": "FALSE",
     "static_cast": "CXX_CAST",

@@ -23,14 +23,14 @@ from semantics.core import (
     Stmt,
     While,
 )
-from semantics.declare import declare
+from semantics.declare import check_static, declare
 from semantics.definite import Subject, check_assigned
 from semantics.elaborate import evaluate, step
 from semantics.flow import completes, escapes
 from semantics.pointers import scale_of
 from semantics.span import NOWHERE, Refusal, Span
 from semantics.state import Frame, Loop, State
-from semantics.values import Members, Ptr, StructTy, Value, VecTy, VoidTy, constant
+from semantics.values import Entity, Lost, Members, Ptr, PtrVar, StructTy, Value, VecTy, VoidTy, constant
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def _check_assigned(st: State, d: ast.Decl, rest: list[Item]) -> None:
             parts = frozenset("xyzw"[: entity.type.lanes])
         elif isinstance(entity, Members) and isinstance(entity.type, StructTy):
             parts = frozenset(name for name, _ in entity.type.fields)
-        check_assigned(Subject(v.name, parts, extents, lambda e: _constant(st, e)), scope)
+        check_assigned(Subject(v.name, parts, extents, lambda e: _constant(st, e), st.unit.functions), scope)
 
 
 def _constant(st: State, e: ast.Expr) -> int | None:
@@ -140,6 +140,8 @@ def statement(st: State, s: ast.Stmt) -> None:
                 sequence(st, list(body))
         case ast.Empty():
             pass
+        case ast.StaticAssert():
+            check_static(st, s)
         case ast.If():
             _branch(st, s, [])
         case ast.For():
@@ -198,20 +200,37 @@ def _branch(st: State, s: ast.If, rest: list[Item]) -> None:
         then = [*then, *rest]
     else:
         after = rest
-    st.emit(If(cond.expr, _branch_body(st, then), _branch_body(st, other), s.span))
+    first, second = _branches(st, then, other)
+    st.emit(If(cond.expr, first, second, s.span))
     if jumps:
         _guarded(st, jumps, after, s.span)
 
 
-def _branch_body(st: State, items: list[Item]) -> tuple[Stmt, ...]:
+def _branches(st: State, *lists: list[Item]) -> list[tuple[Stmt, ...]]:
+    """Lower alternatives from one state of the scopes; a pointer that one of them moved to another
+    array is lost afterwards."""
     saved = st.scopes
-    st.scopes = [dict(scope) for scope in saved]
-    try:
-        with st.block() as out:
-            sequence(st, items)
-    finally:
-        st.scopes = saved
-    return tuple(out)
+    moved: list[tuple[int, str, PtrVar]] = []
+    bodies: list[tuple[Stmt, ...]] = []
+    for items in lists:
+        st.scopes = [dict(scope) for scope in saved]
+        try:
+            with st.block() as out:
+                sequence(st, items)
+            for level, (old, new) in enumerate(zip(saved, st.scopes, strict=False)):
+                for name, entity in old.items():
+                    if isinstance(entity, PtrVar) and new[name] is not entity:
+                        moved.append((level, name, entity))
+        finally:
+            st.scopes = saved
+        bodies.append(tuple(out))
+    for level, name, entity in moved:
+        saved[level][name] = Lost(entity)
+    return bodies
+
+
+def _branch_body(st: State, items: list[Item]) -> tuple[Stmt, ...]:
+    return _branches(st, items)[0]
 
 
 def _check_dead(st: State, items: list[Item]) -> None:
@@ -222,7 +241,9 @@ def _check_dead(st: State, items: list[Item]) -> None:
     kept = list(st.arrays), list(st.int_vars), list(st.real_vars), dict(st.names), dict(st.shared), st.size
     frame, loops = replace(st.frame), [replace(loop) for loop in st.loops]
     watched = set(st.watched)
+    scopes, rebinds = [dict(scope) for scope in st.scopes], st.rebinds
     _branch_body(st, items)
+    st.scopes, st.rebinds = scopes, rebinds
     st.arrays, st.int_vars, st.real_vars, st.names, st.shared, st.size = kept
     st.watched = watched
     st.frame, st.loops = frame, loops
@@ -308,6 +329,7 @@ def _no_value(span: Span) -> None:
 def _loop(st: State, cond: ast.Expr | None, after: ast.Expr | None, body: ast.Stmt, span: Span) -> None:
     """`for` and `while`: condition first, then body and step."""
     loop = Loop()
+    scopes = [dict(scope) for scope in st.scopes]
     test, before = _condition(st, cond)
     st.loops.append(loop)
     inner = _loop_body(st, body)
@@ -323,6 +345,19 @@ def _loop(st: State, cond: ast.Expr | None, after: ast.Expr | None, body: ast.St
         st.emit(SetI(loop.broken, ILit(0), span))
     st.out.extend(before)
     st.emit(While(test if leaves is None else BAnd(leaves, test), inner, span))
+    _check_pointers(st, scopes, span)
+
+
+def _check_pointers(st: State, before: list[dict[str, Entity]], span: Span) -> None:
+    """A pointer from outside a loop stays in its array: the next iteration would find it moved."""
+    for old, new in zip(before, st.scopes, strict=False):
+        for name, entity in old.items():
+            if isinstance(entity, PtrVar | Lost) and new.get(name) is not entity:
+                raise Refusal(
+                    f"pointer {name} moves to another array in a loop",
+                    span,
+                    "keep one pointer for each array",
+                )
 
 
 def _condition(st: State, cond: ast.Expr | None) -> tuple[BExpr, list[Stmt]]:
@@ -355,12 +390,14 @@ def _strip(st: State, flag: int | None, body: tuple[Stmt, ...], span: Span) -> t
 def _do(st: State, body: ast.Stmt, cond: ast.Expr, span: Span) -> None:
     """`do body while (cond);` through a register that says whether to go on."""
     loop = Loop()
+    scopes = [dict(scope) for scope in st.scopes]
     st.loops.append(loop)
     inner = _loop_body(st, body)
     test, before = _condition(st, cond)
     leaves = _clear(st, escapes_of(body) & {"break", "return"})
     inner = _strip(st, loop.continued, inner, span)
     st.loops.pop()
+    _check_pointers(st, scopes, span)
     if isinstance(test, BLit) and not test.value and leaves is None:
         st.out.extend(inner)
         return

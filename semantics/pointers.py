@@ -50,9 +50,7 @@ def deref(st: State, p: Ptr, span: Span) -> Place:
     offset = p.offset or literal(0)
     if isinstance(p.elem, VecTy):
         array = st.arrays[p.array]
-        if array.space is Space.LOCAL:
-            raise Refusal("vector access to a local array is outside the language", span, "use its elements")
-        if p.elem.lanes != 3:
+        if p.elem.lanes != 3 and array.space is not Space.LOCAL:
             _check_aligned(st, offset, p.elem.lanes, span)
         return CellRow(p, offset, p.elem)
     if p.elem == BYTE:

@@ -43,6 +43,8 @@ def print_item(item: ast.Item) -> str:
     """One function, struct or declaration."""
     if isinstance(item, ast.Decl):
         return _decl(item)
+    if isinstance(item, ast.StaticAssert):
+        return _static_assert(item)
     if isinstance(item, ast.Struct):
         fields = "".join(f"{_INDENT}{_decl(f)}\n" for f in item.fields)
         return f"struct {item.name} {{\n{fields}}};"
@@ -62,7 +64,7 @@ def print_head(f: ast.Function) -> str:
     if '"C"' in words:
         words.remove('"C"')
         words[words.index("extern") : words.index("extern") + 1] = ["extern", '"C"']
-    params = ", ".join(_declared(p.type, p.name) for p in f.params)
+    params = ", ".join(_declared(p.type, p.name) + _extents(p.extents) for p in f.params)
     return f"{template}{' '.join([*words, _declared(f.returns, f.name)])}({params})"
 
 
@@ -94,6 +96,11 @@ def _targ(a: ast.Expr | ast.CType) -> str:
     return print_type(a) if isinstance(a, ast.CType) else print_expr(a, _ADDITIVE)
 
 
+def _static_assert(s: ast.StaticAssert) -> str:
+    message = "" if s.message is None else f", {s.message}"
+    return f"static_assert({print_expr(s.cond, _ASSIGN)}{message});"
+
+
 def _decl(d: ast.Decl) -> str:
     words = list(d.storage)
     if d.align is not None:
@@ -112,12 +119,16 @@ def _declarator(v: ast.Declarator) -> str:
         "*" * v.type.pointer + (" const " if v.type.const_pointer else "") + ("&" if v.type.reference else "")
     )
     out += (" __restrict__ " if v.type.restrict else "") + v.name
-    out += "".join(f"[{'' if e is None else print_expr(e)}]" for e in v.extents)
+    out += _extents(v.extents)
     if v.init is None:
         return out
     if v.call_init and isinstance(v.init, ast.InitList):
         return f"{out}({', '.join(_init(i) for i in v.init.items)})"
     return f"{out} = {_init(v.init)}"
+
+
+def _extents(extents: tuple[ast.Expr | None, ...]) -> str:
+    return "".join(f"[{'' if e is None else print_expr(e)}]" for e in extents)
 
 
 def _init(i: ast.Expr | ast.InitList) -> str:
@@ -152,6 +163,8 @@ def print_stmt(s: ast.Stmt, pad: str = "") -> str:
             return f"{pad}{_block(s, pad)}\n"
         case ast.Empty():
             return f"{pad};\n"
+        case ast.StaticAssert():
+            return f"{pad}{_static_assert(s)}\n"
         case ast.Return(value):
             return f"{pad}return;\n" if value is None else f"{pad}return {print_expr(value)};\n"
         case ast.Break():

@@ -21,7 +21,7 @@ from semantics.core import (
     SyncWarp,
     While,
 )
-from semantics.declare import global_constant
+from semantics.declare import global_item
 from semantics.elaborate import evaluate
 from semantics.inline import TemplateArg, bind_template, lower_kernel, make_unit
 from semantics.launcher import SHARED_LIMIT, Bound, BoundLaunch, Launcher, LauncherParam, bind, find_launcher
@@ -191,8 +191,7 @@ class Program:
             return
         st = State(self.unit)
         for item in self.module.items:
-            if isinstance(item, ast.Decl):
-                global_constant(st, item)
+            global_item(st, item)
         st.scopes.append({})
         st.types.append({})
         bind_template(st, f, list(launch.targs), launch.span)
@@ -216,7 +215,7 @@ def _argument(value: Value, bound: Bound, launch: BoundLaunch) -> str | int | Fr
             raise Refusal("-INFINITY is no launch argument", launch.span)
     known = constant(value)
     if known is None:
-        raise Refusal("a launch argument is not known", launch.span)
+        raise Refusal("a launch argument leaves the range of its parameter's type", launch.span, "use size_t")
     return known
 
 

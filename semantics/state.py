@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from semantics import ast
 from semantics.convert import convert, int_binary, int_cast, to_int, to_real
@@ -36,6 +36,7 @@ from semantics.values import (
     CellRow,
     Entity,
     Int,
+    Lost,
     Members,
     Place,
     Ptr,
@@ -108,6 +109,7 @@ class State:
     loops: list[Loop] = field(default_factory=list)
     watched: set[int] = field(default_factory=set)
     depth: int = 0
+    rebinds: int = 0
     loaded: Load | None = None
     loaded_value: RExpr | IExpr | None = None
 
@@ -232,6 +234,12 @@ class State:
             case CellRow():
                 cells = [self.read(c, span) for c in self.row(place)]
                 return Vec(tuple(c for c in cells if isinstance(c, Int | Real)), place.type)
+            case Lost(before):
+                raise Refusal(
+                    f"pointer {before.name} may point into different arrays here",
+                    span,
+                    "keep one pointer for each array",
+                )
         raise Refusal("this cannot be read", span)
 
     def row(self, place: CellRow) -> list[Cell]:
@@ -301,6 +309,8 @@ class State:
                     self.initialise(cell, lane, span)
             case PtrVar():
                 self._move(place, value, span)
+            case Lost(before):
+                self._move(before, value, span, rebind=True)
 
     def _load_into(self, var: int, value: RExpr | IExpr) -> bool:
         """Let the load just made for `value` fill the variable itself."""
@@ -316,22 +326,35 @@ class State:
         reals = {p.var for p in items if isinstance(p, Register) and isinstance(p.type, RealTy)}
         return not any(mentions(part, ints, reals) for part in value.items)
 
-    def _move(self, place: PtrVar, value: Value, span: Span) -> None:
+    def _move(self, place: PtrVar, value: Value, span: Span, rebind: bool = False) -> None:
         if place.fixed:
             raise Refusal("assignment to a constant pointer or array", span)
         if not isinstance(value, Ptr) or value.elem != place.elem or value.dims != place.dims:
             raise Refusal("a pointer of the same type is needed here", span)
-        if value.array != place.array:
-            names = self.arrays[place.array].name, self.arrays[value.array].name
-            raise Refusal(
-                f"the pointer moves from array {names[0]!r} to {names[1]!r}",
-                span,
-                "keep one pointer for each array",
-            )
         if value.const and not place.const:
             raise Refusal("a pointer to const does not convert to a pointer to non-const", span, "add const")
         offset = int_cast(IntType.I64, value.offset or literal(0, IntType.I64))
+        if value.array != place.array or rebind:
+            place = replace(place, array=value.array, var=self.int_var(place.name, IntType.I64))
+            self._rebind(place)
         self.emit(SetI(place.var, offset.expr, span))
+
+    def _rebind(self, place: PtrVar) -> None:
+        """Bind a pointer variable to another array from here on."""
+        self.rebinds += 1
+        for scope in reversed(self.scopes):
+            if place.name in scope:
+                scope[place.name] = place
+                return
+
+    def check_rebinds(self, before: int, span: Span) -> None:
+        """Refuse a pointer that moved to another array in code that may not run."""
+        if self.rebinds != before:
+            raise Refusal(
+                "a pointer moves to another array under a condition or in a loop",
+                span,
+                "keep one pointer for each array",
+            )
 
     def copy(self, value: Value, span: Span) -> Value:
         """The value in registers of its own, safe from later assignments."""

@@ -196,7 +196,8 @@ class Members:
 
 @dataclass(frozen=True, slots=True)
 class PtrVar:
-    """A pointer variable: the array is fixed, the offset is an I64 register."""
+    """A pointer variable: the array is known where it is used, the offset is an I64 register. `name` is
+    the variable's, so that an assignment from another array can bind it anew."""
 
     array: int
     var: int
@@ -204,6 +205,14 @@ class PtrVar:
     const: bool
     dims: tuple[int, ...] = ()
     fixed: bool = False
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A pointer variable after branches that left it in different arrays; only assignment helps."""
+
+    before: PtrVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +234,7 @@ class CellRow:
     type: VecTy
 
 
-Place = Register | Members | PtrVar | Cell | CellRow
+Place = Register | Members | PtrVar | Cell | CellRow | Lost
 Entity = Place | Value
 
 

@@ -94,6 +94,11 @@ REAL_CASES = {
     "largest float": ("x[t] > -FLT_MAX && x[t] < FLT_MAX", lambda v: 1.0),
     "minus infinity": ("fmaxf(-INFINITY, x[t])", lambda v: v),
     "half as exact casts": ("__half2float(__float2half(x[t]))", lambda v: v),
+    "derived functions": (
+        "log1pf(x[t] + 1.0f) + expm1f(x[t]) + erfcf(0.0f)",
+        lambda v: np.log(2 + v) + np.exp(v),
+    ),
+    "saturation": ("__saturatef(x[t])", lambda v: min(max(v, 0), 1)),
     "read through the cache": ("__ldg(x + t) + __ldg(&x[t])", lambda v: 2 * v),
 }
 
@@ -201,6 +206,8 @@ __device__ float consume(float v, int k) { while (k > 0) { v *= 2; --k; } return
 template <int K, typename T> __device__ T scaled(T v) { return v * K; }
 template <typename T> __device__ T larger(T a, T b) { return a > b ? a : b; }
 template <int K = 4> __device__ int defaulted() { return K; }
+__device__ float total(const float a[4]) { return a[0] + a[3]; }
+__device__ void grow(float m[][3], int i) { m[i][2] += 1; }
 __device__ Pair join(Pair a, Pair b) { Pair c; c.sum = a.sum + b.sum; c.count = a.count + b.count; return c; }
 """
 HELPER_CASES = {
@@ -215,6 +222,8 @@ HELPER_CASES = {
     "deduced type": ("y[t] = larger(t, 4) + larger(0.5f, 0.25f);", lambda t: max(t, 4) + 0.5),
     "default template argument": ("y[t] = defaulted<>() + t;", lambda t: 4 + t),
     "macro with arguments": ("y[t] = CUBE(t - 1) + OFFSET + kScale;", lambda t: (t - 1) ** 3 + 9),
+    "array parameter": ("float a[4] = {1, 2, 3, (float)t}; y[t] = total(a);", lambda t: 1 + t),
+    "2-D array parameter": ("float m[2][3] = {}; grow(m, 1); grow(m, t % 2); y[t] = m[1][2];", lambda t: 1 + t % 2),
     "struct": ("Pair a = {1.5f, t}; Pair b = join(a, a); y[t] = b.sum + b.count;", lambda t: 3 + 2 * t),
 }  # fmt: skip
 
@@ -234,6 +243,13 @@ POINTER_CASES = {
     "pointer moved by a step": ("float* p = y; p += t; *p = t; p -= t; p[t] += 1;", lambda t: t + 1),
     "address of an element": ("const float* p = &x[t]; y[t] = p[0] - *p + 1;", lambda t: 1),
     "pointer argument": ("float a[3] = {1, 2, 3}; float* p = a + 1; p[1] = t; y[t] = a[2] + a[1];", lambda t: t + 2),
+    "pointer to another array": ("const float* p = x; float a = p[t]; p = y; y[t] = a + 1; p += t; y[t] += p[0];",
+                                 lambda t: 2 * (float(X[t]) + 1)),
+    "pointer moved before an early return": ("const float* p = x; y[t] = 1; if (t > 3) { p = y; y[t] = p[t] + 1; return; } y[t] = p[t];",
+                                             lambda t: 2 if t > 3 else float(X[t])),
+    "vector read through a C cast": ("float4 v = ((float4*)x)[t / 4]; y[t] = v.y;", lambda t: float(X[t // 4 * 4 + 1])),
+    "array of vectors": ("float4 r[2]; r[0] = make_float4(1, 2, 3, t); r[1] = r[0]; r[1].w += r[0].x; y[t] = r[1].w;",
+                         lambda t: t + 1),
     "vector read": ("float4 v = reinterpret_cast<const float4*>(x)[t / 4]; y[t] = v.x + v.w;",
                     lambda t: float(X[t // 4 * 4] + X[t // 4 * 4 + 3])),
     "vector write": ("if (t < 6) { float2 v; v.x = t; v.y = -t; ((float2*)y)[t] = v; }",
@@ -277,7 +293,7 @@ SHUFFLE_CASES = {
     "down": ("__shfl_down_sync(0xffffffff, v, 2)", lambda t: t + 2),
     "up": ("__shfl_up_sync(0xffffffffu, v, 2)", lambda t: t - 2 if t >= 2 else t),
     "xor": ("__shfl_xor_sync(~0u, v, 1)", lambda t: t ^ 1),
-    "index": ("__shfl_sync(-1, v, 7)", lambda t: 7),
+    "index": ("__shfl_sync(mask, v, 7)", lambda t: 7),
     "width": ("__shfl_down_sync(0xffffffff, v, 1, 4)", lambda t: t + 1 if t % 4 < 3 else t),
 }
 
@@ -285,7 +301,9 @@ SHUFFLE_CASES = {
 @pytest.mark.parametrize("case", SHUFFLE_CASES)
 def test_shuffle(case: str) -> None:
     text, python = SHUFFLE_CASES[case]
-    got = outputs(f"float v = t; v = {text}; if (t < n) y[t] = v; __syncwarp();", threads=32)
+    got = outputs(
+        f"unsigned mask = 0xffffffff; float v = t; v = {text}; if (t < n) y[t] = v; __syncwarp();", threads=32
+    )
     close(got, [float(python(t)) for t in range(N)])
 
 
@@ -315,6 +333,7 @@ def test_template_kernel_is_specialised_at_the_launch() -> None:
     source = """template <int WIDTH, bool DOUBLE>
 __global__ void probe(const float* x, float* y, int n) {
     float part[WIDTH] = {};
+    static_assert(WIDTH % 4 == 0, "a multiple of four");
     if constexpr (DOUBLE) { part[WIDTH - 1] = 2; } else { part[0] = undeclared; }
     if (WIDTH > 4) y[threadIdx.x] = part[WIDTH - 1]; else y[threadIdx.x] = -1;
 }

@@ -63,11 +63,15 @@ BODIES = {
     "int i = 0; y[i] = i = 2; y[0] = (i = 1) + i;": (34, "'i' is changed and used"),
     "float* p = x;": (12, "a pointer to const does not convert"),
     "float* p; p = y;": (8, "pointer p needs an initialiser"),
-    "const float* p = x; p = y;": (21, "the pointer moves from array 'x' to 'y'"),
+    "const float* p = x; for (int i = 0; i < n; ++i) p = y;": (21, "pointer p moves to another array in a loop"),
+    "const float* p = x; if (n > 3) p = y; y[0] = p[1];": (46, "pointer p may point into different arrays"),
+    "const float* p = x; y[0] = n > 3 ? *(p = y) : 0;": (28, "a pointer moves to another array under a condition"),
     "const float* p = n ? x : x + 1; const float* q = n ? x : y;": (50, "a pointer chosen between two arrays"),
     "y[0] = x == y;": (8, "`==` on pointers"),
     "int* p = (int*)y;": (10, "float* seen as int*"),
-    "float* p = (float*)x;": (12, "a cast must not drop const"),
+    "float* p = (float*)x;": (12, "a pointer to const does not convert"),
+    "float* p = reinterpret_cast<float*>(x);": (12, "a cast must not drop const"),
+    "float4 v = x[0];": (12, "float does not convert to float4"),
     "float4 v = *reinterpret_cast<float4*>(&n);": (39, "the address of a variable"),
     "float v = reinterpret_cast<float>(n);": (11, "reinterpret_cast is known for pointers only"),
     "float4 v = make_float4(1, 2, 3);": (12, "make_float4 takes 4 arguments, not 3"),
@@ -152,7 +156,7 @@ SOURCES = {
     "void launch(float* y) { k<<<1, 1>>>(y); }": (1, 19, "returns a pointer"),
     "__device__ float f(float v) { v = 1; }\n__global__ void k(float* y) { y[0] = f(1); }\n"
     "void launch(float* y) { k<<<1, 1>>>(y); }": (1, 18, "helper f never returns a value"),
-    "__device__ float total;\n__global__ void k(float* y) { }\nvoid launch(float* y) { k<<<1, 1>>>(y); }":
+    "__device__ float sum_;\n__global__ void k(float* y) { }\nvoid launch(float* y) { k<<<1, 1>>>(y); }":
         (1, 1, "variables at file scope"),
     "int count = 3;\n__global__ void k(float* y) { }\nvoid launch(float* y) { k<<<1, 1>>>(y); }":
         (1, 5, "only scalar constants may stand at file scope"),
