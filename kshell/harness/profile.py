@@ -23,6 +23,8 @@ FEWEST, MOST = 5, 200
 # A call that takes longer is repeated a few times only, without warm-up and on one input set.
 SLOW_NS = 200_000_000
 SEGMENTS = "ABBABAAB"
+# A baseline below this is mostly the cost of reading the clock, and a ratio to it means nothing.
+SHORTEST_NS = 200
 # No processor does more in a second, a thread: beyond this the measurement is wrong, not the kernel fast.
 FLOPS_CEILING, BYTES_CEILING = 1e12, 2e12
 
@@ -104,6 +106,18 @@ def _refused(side: str, baseline: Baseline, reason: str, started: float) -> Prof
     )
 
 
+def _implausible(own_ms: float, other_ms: float, flops: int, moved: int, threads: int) -> str:
+    """Why a time cannot be right, or the empty string."""
+    if other_ms * 1e6 < SHORTEST_NS:
+        return f"the workload is too short to be timed: its plain kernel takes {other_ms * 1e6:.0f} ns"
+    floor = 1e3 * max(flops / FLOPS_CEILING, moved / BYTES_CEILING) / threads
+    if own_ms < floor:
+        return (
+            f"{own_ms:.6f} ms is faster than the machine can be ({floor:.6f} ms): the measurement is refused"
+        )
+    return ""
+
+
 def _result(
     subject: Subject,
     baseline: Baseline,
@@ -116,12 +130,7 @@ def _result(
     quarters = statistics.quantiles(samples["B"], n=4) if len(samples["B"]) > 1 else [0.0] * 3
     flops, moved = subject.task.work(workload)
     per_second = {"gflop_per_s": flops / own / 1e6, "gb_per_s": moved / own / 1e6} if own else {}
-    reason = ""
-    ceiling = 1e3 * max(flops / FLOPS_CEILING, moved / BYTES_CEILING) / subject.threads
-    if own < ceiling:
-        reason = (
-            f"{own:.6f} ms is faster than the machine can be ({ceiling:.6f} ms): the measurement is refused"
-        )
+    reason = _implausible(own, other, flops, moved, subject.threads)
     return ProfileResult(
         ok=not reason,
         device=DEVICE,
