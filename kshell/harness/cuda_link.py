@@ -22,9 +22,11 @@ class WorkerFailure(Exception):
 
 @dataclass(slots=True)
 class WorkerLink:
-    """One worker on one GPU, started when first needed. For one task at a time."""
+    """One worker on one GPU, started when first needed. For one request at a time. `command` starts the
+    worker (tests put another there)."""
 
     gpu: int = 0
+    command: tuple[str, ...] = (sys.executable, "-m", "kshell.harness.cuda_worker")
     device: dict[str, Any] = field(default_factory=dict)
     _process: asyncio.subprocess.Process | None = None
 
@@ -59,9 +61,7 @@ class WorkerLink:
             return self._process
         environment = dict(os.environ, CUDA_VISIBLE_DEVICES=str(self.gpu), PYTHONUNBUFFERED="1")
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "kshell.harness.cuda_worker",
+            *self.command,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
