@@ -5,11 +5,11 @@ what failed (a compile error drops the offending choice, a wrong result retreats
 schedule), then optimise: neighbours of the best, crossover of good ones, rewrites of their ASTs, exploration.
 """
 
+import asyncio
 import random
 from collections.abc import Callable, Iterator
 
-from insights_db.records import Insight
-from scaffolds.families import Family, NoSchedule, Schedule, families_of, family_named
+from scaffolds.families import Family, NoSchedule, Schedule, Value, families_of, family_named
 from scaffolds.families.space import (
     conservative_schedule,
     enumerate_schedules,
@@ -22,8 +22,9 @@ from semantics.span import Refusal
 from semantics.spec import Spec
 from semantics.task import Task, Workload
 
-from .bandit import Arm, Bandit, arms_of
-from .fingerprint import fingerprint
+from .bandit import Bandit, arms_of
+from .beliefs import beliefs, best_start, used_insights
+from .fingerprint import fingerprint, fingerprint_of_printed
 from .protocols import GenerationContext, Proposal, Scored
 from .rewrite import variants
 from .steering import read_notes
@@ -81,7 +82,11 @@ class BuiltinGenerator:
 
     async def propose(self, context: GenerationContext) -> list[Proposal]:
         """At most `context.group` proposals, the same ones for the same context. Raises NoFamily."""
-        return _Round(context, self.families(context.task, context.workload)).proposals()
+
+        def choose() -> list[Proposal]:
+            return _Round(context, self.families(context.task, context.workload)).proposals()
+
+        return await asyncio.to_thread(choose)
 
 
 class _Round:
@@ -92,6 +97,7 @@ class _Round:
         self.families = families
         self.rng = random.Random(f"{context.seed}/{context.round}/{context.task.name}")
         self.seen = {fingerprint(s.candidate.source) for s in context.history}
+        self.tried = {_point(s.candidate.family, s.candidate.schedule) for s in context.history}
         self.made: list[Proposal] = []
         self.stall = stalled_rounds(context.history)
         self.steering = read_notes(context.notes, families)
@@ -112,7 +118,7 @@ class _Round:
             self.steering.apply(bandit)
         top = best_start(self.context.insights, self.context.task)
         for insight in self.context.insights:
-            for arm, score in _beliefs(insight, top):
+            for arm, score in beliefs(insight, top):
                 self.informed.observe([arm], score, _INSIGHT_WEIGHT)
 
     def _correct(self) -> list[Scored]:
@@ -160,6 +166,9 @@ class _Round:
         task, workload = self.context.task, self.context.workload
         if len(self.made) >= self.context.group or self.steering.forbids(family.name, schedule):
             return False
+        if not self._new(family, schedule):
+            return False
+        self.tried.add(_point(family.name, schedule))
         try:
             source = family.source(task, workload, schedule)
         except NoSchedule:
@@ -235,7 +244,8 @@ class _Round:
             yield
 
     def _repair(self, failed: Scored) -> None:
-        """Compile error: undo the choice that departs from the parent, or from the plain schedule."""
+        """Compile error: drop the choice that departs from the parent, or from the plain schedule, for
+        the plain one or, where that is known already, the nearest to it."""
         family = family_named(self.families, failed.candidate.family)
         if family is None:
             return
@@ -246,10 +256,12 @@ class _Round:
         changed = [name for name in schedule if schedule[name] != good.get(name, plain[name])]
         changed += [name for name in schedule if name not in changed and schedule[name] != plain[name]]
         for name in changed:
-            repaired = {**schedule, name: plain[name]}
-            told = f"repair {failed.candidate.id}: {name} {schedule[name]} -> {plain[name]} (did not compile)"
-            if self._submit(family, repaired, told, failed):
-                return
+            choices = next(p.choices for p in family.parameters if p.name == name)
+            home = choices.index(plain[name])
+            for value in sorted(choices, key=lambda v: abs(choices.index(v) - home)):
+                told = f"repair {failed.candidate.id}: {name} {schedule[name]} -> {value} (did not compile)"
+                if value != schedule[name] and self._submit(family, {**schedule, name: value}, told, failed):
+                    return
         self._retreat(failed)
 
     def _retreat(self, failed: Scored) -> None:
@@ -298,10 +310,10 @@ class _Round:
         if self.steering.forbids(parent.candidate.family, parent.candidate.schedule):
             return
         try:
-            options = variants(parent.candidate.source)
+            options = list(variants(parent.candidate.source))
         except Refusal:
             return
-        options = [v for v in options if fingerprint(v.source) not in self.seen]
+        options = [v for v in options if fingerprint_of_printed(v.source) not in self.seen]
         if not options:
             return
         choice = self.rng.choice(options)
@@ -327,7 +339,7 @@ class _Round:
             return
         further = [o for o in options if o == self._momentum(parent, family)]
         choice = further[0] if further else bandit.choose_neighbour(family, schedule, options, self.rng)
-        used = () if bandit is self.blind else _used(self.context.insights, family.name, choice)
+        used = () if bandit is self.blind else used_insights(self.context.insights, family.name, choice)
         told = f"mutate {parent.candidate.id}: {_step(schedule, choice)}"
         self._submit(family, choice, told, parent, used)
 
@@ -397,7 +409,7 @@ class _Round:
                 schedule = random_schedule(family, self.context.task, self.context.workload, self.rng)
             except NoSchedule:
                 return
-        used = () if bandit is self.blind else _used(self.context.insights, family.name, schedule)
+        used = () if bandit is self.blind else used_insights(self.context.insights, family.name, schedule)
         self._submit(family, schedule, f"explore {family.name} ({_settings(schedule)})", None, used)
 
     def _leftovers(self) -> None:
@@ -409,58 +421,17 @@ class _Round:
                 self._submit(family, schedule, f"exhaust {family.name} ({_settings(schedule)})")
 
     def _new(self, family: Family, schedule: Schedule) -> bool:
-        source = family.emit(self.context.task, self.context.workload, schedule)
-        return fingerprint(source) not in self.seen
+        return _point(family.name, schedule) not in self.tried
+
+
+def _point(family: str, schedule: Schedule) -> tuple[str, frozenset[tuple[str, Value]]]:
+    """A place in the schedule space."""
+    return family, frozenset(schedule.items())
 
 
 def _own(family: Family, schedule: Schedule) -> Schedule:
     """The part of a candidate's schedule that its family knows: without rewrites."""
     return {name: value for name, value in schedule.items() if family.parameter(name) is not None}
-
-
-# ---------------------------------------------------------------- insights as beliefs
-
-
-def best_start(insights: tuple[Insight, ...], task: Task) -> float:
-    """The best reward among insights about first kernels of a task, which have no kernel before them."""
-    ratios = (
-        i.context.get("ratio") for i in insights if i.before is None and i.context.get("task") == task.name
-    )
-    return max((float(r) for r in ratios if isinstance(r, int | float)), default=0.0)
-
-
-def _beliefs(insight: Insight, top: float) -> list[tuple[Arm, float]]:
-    """Scores an insight suggests for the arms that its change pulled and left. A first kernel counts
-    by its reward as a share of `top`; a change by its factor, half for none."""
-    family = str(insight.context.get("kernel_family", ""))
-    ratio = insight.context.get("ratio")
-    if insight.retracted or not family or not isinstance(ratio, int | float):
-        return []
-    if insight.before is None:
-        if top <= 0:
-            return []
-        score = min(1.0, max(0.0, float(ratio)) / top)
-    elif abs(insight.change) > 2 * insight.spread:
-        score = 0.5 * min(2.0, max(0.0, float(ratio)))
-    else:
-        score = 0.5
-    found: list[tuple[Arm, float]] = []
-    for key, value in insight.context.items():
-        side, _, name = key.partition(".")
-        if side in ("to", "from") and not isinstance(value, float):
-            arm: Arm = ("", "family", value) if name == "family" else (family, name, value)
-            found.append((arm, score if side == "to" else 1.0 - score))
-    return found
-
-
-def _used(insights: tuple[Insight, ...], family: str, schedule: Schedule) -> tuple[int, ...]:
-    """Ids of the effective insights that speak for a choice of this schedule."""
-    pulled = set(arms_of(family, schedule))
-    return tuple(
-        i.id
-        for i in insights
-        if i.effective and any(arm in pulled and score > 0.5 for arm, score in _beliefs(i, 0.0))
-    )
 
 
 def _step(old: Schedule, new: Schedule) -> str:

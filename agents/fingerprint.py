@@ -17,6 +17,11 @@ def fingerprint(source: str) -> str:
         text = print_module(parse(source))
     except Refusal:
         text = _plain(source)
+    return fingerprint_of_printed(text)
+
+
+def fingerprint_of_printed(text: str) -> str:
+    """The fingerprint of a text that `print_module` made, without parsing it again."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

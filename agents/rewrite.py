@@ -6,6 +6,7 @@ touches. They apply to any parsed candidate, whoever wrote it.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from semantics import ast
@@ -361,8 +362,10 @@ _REWRITES: tuple[Callable[[ast.Module], Iterator[tuple[str, ast.Module]]], ...] 
 )
 
 
-def variants(source: str) -> list[Variant]:
-    """Every single rewrite of a candidate. Raises semantics.span.Refusal when it does not parse."""
+@lru_cache(maxsize=256)
+def variants(source: str) -> tuple[Variant, ...]:
+    """Every single rewrite of a candidate, as printed from its AST. Raises semantics.span.Refusal when it
+    does not parse."""
     module = parse(source)
     found = []
     seen = {source}
@@ -372,4 +375,4 @@ def variants(source: str) -> list[Variant]:
             if text not in seen:
                 seen.add(text)
                 found.append(Variant(label, text))
-    return found
+    return tuple(found)

@@ -112,19 +112,15 @@ def test_later_rounds_improve_on_the_first() -> None:
 def test_a_compile_error_is_repaired_by_dropping_the_choice_that_departed() -> None:
     family = families_of(GEMM)[2]
     plain = conservative_schedule(family, GEMM, GEMM.workload())
-    good = scored(Proposal("// good", "builtin", family=family.name, schedule=plain), GEMM, 1, 0, 1.0)
-    bad = scored(
-        Proposal("// bad", "builtin", good.candidate.id, family.name, {**plain, "patch_cols": 16}),
-        GEMM,
-        2,
-        0,
-        -1.0,
-    )
-    proposals = propose(task=GEMM, round_=3, history=(good, bad))
+    start = {**plain, "block_y": 4}
+    good = scored(Proposal("// good", "builtin", family=family.name, schedule=start), GEMM, 1, 0, 1.0)
+    bad = Proposal("// bad", "builtin", good.candidate.id, family.name, {**start, "patch_cols": 16})
+    failed = scored(bad, GEMM, 2, 0, -1.0)
+    proposals = propose(task=GEMM, round_=3, history=(good, failed))
     repair = next(p for p in proposals if p.strategy.startswith("repair"))
-    assert repair.parent == bad.candidate.id
-    assert repair.schedule == plain
-    assert "patch_cols 16 -> 4" in repair.strategy
+    assert repair.parent == failed.candidate.id
+    assert repair.schedule == {**start, "patch_cols": 2}
+    assert "patch_cols 16 -> 2 (did not compile)" in repair.strategy
 
 
 def test_a_wrong_result_retreats_to_the_conservative_schedule() -> None:
