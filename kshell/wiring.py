@@ -179,7 +179,31 @@ def session(
     settings: "Settings",
     control: "Control | None" = None,
 ) -> "Session":
-    """A session, new or resumed, with the parts its settings name."""
+    """A new session with the parts its settings name."""
+    return _session(database, name, chosen, sizes, settings, parts(settings), control)
+
+
+def resumed(database: "Store", record: "SessionRecord", settings: "Settings") -> "Session":
+    """A past session that will go on from its log, with these settings. Its agents get what the caps
+    leave of money and tokens."""
+    from kshell.engine.log import EventLog
+    from semantics.task import Task, Workload
+
+    chosen = Task.model_validate_json(record.task_body)
+    sizes = Workload(axes=record.axes, seed=settings.seed)
+    left = settings.left_of(EventLog(database, record.name).state.budget)
+    return _session(database, record.name, chosen, sizes, settings, parts(left))
+
+
+def _session(
+    database: "Store",
+    name: str,
+    chosen: "Task",
+    sizes: "Workload",
+    settings: "Settings",
+    made: "Parts",
+    control: "Control | None" = None,
+) -> "Session":
     from kshell.engine.session import Session
 
     return Session(
@@ -188,15 +212,7 @@ def session(
         task=chosen,
         workload=sizes,
         settings=settings,
-        parts=parts(settings),
+        parts=made,
         exports=paths.exports() / name,
         control=control,
     )
-
-
-def resumed(database: "Store", record: "SessionRecord", settings: "Settings") -> "Session":
-    """A past session that will go on from its log, with these settings."""
-    from semantics.task import Task, Workload
-
-    chosen = Task.model_validate_json(record.task_body)
-    return session(database, record.name, chosen, Workload(axes=record.axes, seed=settings.seed), settings)

@@ -222,13 +222,13 @@ async def _overhead(name: str, rounds: int, group: int) -> dict[str, object]:
 
 async def _proofs() -> list[dict[str, object]]:
     """The plainest built-in kernel of each elementwise task, after one proof that warms everything up."""
+    from agents.builtin import BuiltinGenerator
     from agents.protocols import GenerationContext
     from insights_db.records import Candidate
-    from kshell import wiring
+    from kshell import tasks, wiring
     from kshell.engine.promotion import digest
-    from kshell.engine.settings import Settings
 
-    prover, generator = wiring.prover(), wiring.generator(Settings())
+    prover, generator = wiring.prover(), BuiltinGenerator(tasks.spec_of)
     found: list[dict[str, object]] = []
     for name in ("relu", "relu", "silu", "gelu_tanh"):
         task = wiring.task(name)

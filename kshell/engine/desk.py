@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from agents.protocols import Generator, Scored, Spent, Verifier
 from insights_db.records import Candidate, Certificate, Insight
@@ -17,6 +17,13 @@ from kshell.engine.settings import Settings
 from kshell.engine.state import CandidateState, SessionState
 from kshell.protocols import Evaluator, Prover
 from semantics.task import Task, Workload
+
+
+@runtime_checkable
+class Complaining(Protocol):
+    """A generator that says why places of a round stayed empty; the session takes the lines away."""
+
+    problems: list[str]
 
 
 class Distill(Protocol):

@@ -7,6 +7,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from pathlib import Path
 
+from agents.llm.failures import LLMFailure
+from agents.llm.ledger import CapReached, PriceUnknown
 from agents.protocols import GenerationContext, Proposal
 from insights_db.errors import StoreError
 from insights_db.records import Candidate, ProofStatus
@@ -17,7 +19,7 @@ from kshell.engine import machine
 from kshell.engine.budget import exhausted
 from kshell.engine.clock import WorkClock
 from kshell.engine.control import ON_CANDIDATES, Action, Control
-from kshell.engine.desk import Desk, Parts
+from kshell.engine.desk import Complaining, Desk, Parts
 from kshell.engine.evaluation import evaluate_round
 from kshell.engine.log import EventLog
 from kshell.engine.promotion import digest
@@ -190,13 +192,19 @@ class Session:
             desk.emit(ev.RoundStarted(round=number))
         try:
             proposals = await desk.parts.generator.propose(self._context(number))
-        except ValueError as error:
-            raise UserError(
-                f"the generator {desk.parts.generator.name} cannot serve this: {error}"
-            ) from error
+        except CapReached as error:
+            desk.emit(desk.spend())
+            self._why = str(error)
+            return False
+        except (LLMFailure, PriceUnknown, ValueError) as error:
+            desk.emit(desk.spend())
+            raise UserError(f"the generator {desk.parts.generator.name} gave up: {error}") from error
         fresh = self._fresh(number, proposals[: desk.settings.group])
         dropped = len(proposals) - len(fresh)
         events: list[ev.Event] = [ev.CandidateProposed(candidate=candidate) for candidate in fresh]
+        if isinstance(desk.parts.generator, Complaining):
+            events += [desk.trouble("generator", text) for text in desk.parts.generator.problems]
+            desk.parts.generator.problems.clear()
         if dropped:
             text = f"{dropped} of {len(proposals)} proposals were known already or too many"
             events.append(desk.trouble("generator", text))

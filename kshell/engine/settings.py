@@ -1,7 +1,7 @@
 """What a person chooses for a session. Kept with the session, so that resume needs only its name."""
 
 import re
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -45,6 +45,13 @@ class Settings(BaseModel):
             max_seconds=self.max_seconds,
             max_proof_tries=self.max_proof_tries,
         )
+
+    def left_of(self, spent: Budget) -> Self:
+        """The same settings with the caps on money, tokens and time less what is spent."""
+        usd = None if self.max_usd is None else max(0.0, self.max_usd - spent.usd)
+        tokens = None if self.max_tokens is None else max(0, self.max_tokens - spent.tokens)
+        seconds = None if self.max_seconds is None else max(0.001, self.max_seconds - spent.seconds)
+        return self.model_copy(update={"max_usd": usd, "max_tokens": tokens, "max_seconds": seconds})
 
 
 def checked_name(name: str) -> str:

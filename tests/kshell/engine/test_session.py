@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agents.protocols import Proposal
+from agents.llm.failures import Kind, LLMFailure
+from agents.llm.ledger import CapReached
+from agents.protocols import GenerationContext, Proposal, Spent
 from insights_db.records import CompileResult, ProofStatus
 from insights_db.store import Store
 from kshell import events as ev
-from agents.protocols import Spent
 from kshell.engine.control import Control
 from kshell.engine.session import Session, drain
 from kshell.engine.state import fold
@@ -302,6 +303,48 @@ async def test_a_missing_compiler_ends_the_session_and_resume_goes_on(store: Sto
     resumed = fakes.session(store, tmp_path, fakes.parts(fakes.Journal()))
     await drain(resumed)
     assert resumed.state.promoted and len(resumed.state.rounds) == 3
+
+
+class Stopped(fakes.FakeGenerator):
+    """Fails in the second round."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(fakes.Journal())
+        self._error = error
+        self.problems: list[str] = []
+
+    async def propose(self, context: GenerationContext) -> list[Proposal]:
+        if context.round == 2:
+            raise self._error
+        self.problems.append("one conversation stalled")
+        return await super().propose(context)
+
+
+async def test_a_cap_that_the_generator_meets_ends_the_rounds(store: Store, tmp_path: Path) -> None:
+    stopped = Stopped(CapReached("a call could cost 2 dollars; of 3, 2.5 are spent"))
+    session = fakes.session(store, tmp_path, fakes.replaced(fakes.parts(fakes.Journal()), generator=stopped))
+    events = await drain(session)
+    assert "of 3, 2.5 are spent" in events[-1].outcome and not events[-1].interrupted
+    assert [problem.message for problem in session.state.problems] == ["one conversation stalled"]
+
+
+@pytest.mark.parametrize("error", [LLMFailure(Kind.KEY, "m: no key; set X_API_KEY"), ValueError("no family")])
+async def test_a_generator_that_gives_up_ends_the_session_with_one_line(
+    store: Store, tmp_path: Path, error: Exception
+) -> None:
+    made = fakes.replaced(fakes.parts(fakes.Journal()), generator=Stopped(error))
+    with pytest.raises(UserError, match=f"gave up: {error}"):
+        await drain(fakes.session(store, tmp_path, made))
+    resumed = fakes.session(store, tmp_path, fakes.parts(fakes.Journal()))
+    await drain(resumed)
+    assert len(resumed.state.rounds) == 3
+
+
+def test_a_resumed_session_has_what_the_caps_leave() -> None:
+    budget = fakes.chosen().budget().model_copy(update={"usd": 1.5, "tokens": 700, "seconds": 99.0})
+    left = fakes.chosen(max_usd=2.0, max_tokens=500, max_seconds=100.0).left_of(budget)
+    assert (left.max_usd, left.max_tokens, left.max_seconds) == (0.5, 0, 1.0)
+    assert fakes.chosen().left_of(budget) == fakes.chosen()
 
 
 class Repeating(fakes.FakeGenerator):
