@@ -1,8 +1,10 @@
 // Runs the threads of a block as fibers on one operating-system thread.
 //
-// A fiber leaves only at a barrier, at a warp operation and at its end; the next runnable fiber is
-// entered directly. When none is runnable and not all have ended, the threads wait for each other in
-// vain: that is how a divergent barrier and a wrong mask are found and named.
+// A fiber leaves only at a barrier, at a warp operation and at its end; the next runnable fiber is entered
+// directly: the one after it in turn, or (greedy) always the first, so that the first warps run as far
+// ahead of the others as barriers let them, which brings races to light. When none is runnable and not
+// all have ended, the threads wait for each other in vain: that is how a divergent barrier and a wrong
+// mask are found and named.
 #include "runtime.h"
 
 #include <stdio.h>
@@ -32,6 +34,7 @@ enum class Wait : uint8_t { none, barrier, warp, ended };
 struct kshell_block {
     const kshell_kernel* kernel;
     unsigned count;
+    bool greedy;
     unsigned waiting;
     unsigned ended;
     int barrier_line;
@@ -59,6 +62,7 @@ struct kshell_block {
 struct Worker {
     kshell_block block;
     Order order;
+    bool greedy;
     uint64_t random;
     char* stacks;
     unsigned stack_count;
@@ -204,7 +208,7 @@ static inline int next_slot(const kshell_block* b, unsigned from) {
 
 static inline void yield(kshell_block* b, kshell_thread* t) {
     unsigned slot = (unsigned)(t - b->threads);
-    int next = next_slot(b, slot);
+    int next = next_slot(b, b->greedy ? b->count - 1 : slot);
     if (next < 0) explain_deadlock(b);
     running = &b->threads[next];
     leave_to_slot(b, slot, (unsigned)next);
@@ -388,10 +392,11 @@ extern "C" void kshell_syncwarp(kshell_thread* t, int line, unsigned mask) {
 
 // ---------------------------------------------------------------- workers and blocks
 
-Worker* kshell_worker_create(Order order, uint64_t seed) {
+Worker* kshell_worker_create(Order order, bool greedy, uint64_t seed) {
     Worker* w = static_cast<Worker*>(calloc(1, sizeof(Worker)));
     if (!w) kshell_fault("OUT OF MEMORY", 0, nullptr, "cannot allocate a worker");
     w->order = order;
+    w->greedy = greedy;
     w->random = seed;
     size_t bytes = kshell_shared_limit + kshell_shared_guard;
     void* shared = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -420,18 +425,32 @@ static void need_stacks(Worker* w, unsigned count) {
     for (unsigned i = 0; i < count; ++i) mprotect(w->stacks + i * each, guard_bytes, PROT_NONE);
 }
 
-// Which linear thread index a slot gets, in the worker's order.
+static void shuffle(uint64_t& random, uint16_t* values, unsigned count) {
+    for (unsigned i = count; i > 1; --i) {
+        unsigned other = (unsigned)(kshell_mix(random) % i);
+        uint16_t kept = values[i - 1];
+        values[i - 1] = values[other];
+        values[other] = kept;
+    }
+}
+
+// Which linear thread index a slot gets, in the worker's order; the threads of a warp stay together.
 static void number_threads(Worker* w, unsigned count) {
     kshell_block& b = w->block;
     uint16_t thread_of[kshell_max_threads];
     for (unsigned s = 0; s < count; ++s) thread_of[s] = (uint16_t)(w->order == Order::reverse ? count - 1 - s : s);
-    if (w->order == Order::random)
-        for (unsigned s = count; s > 1; --s) {
-            unsigned other = (unsigned)(kshell_mix(w->random) % s);
-            uint16_t kept = thread_of[s - 1];
-            thread_of[s - 1] = thread_of[other];
-            thread_of[other] = kept;
+    if (w->order == Order::random) {
+        uint16_t warp[kshell_max_threads / 32];
+        unsigned warps = (count + 31) / 32, slot = 0;
+        for (unsigned i = 0; i < warps; ++i) warp[i] = (uint16_t)i;
+        shuffle(w->random, warp, warps);
+        for (unsigned i = 0; i < warps; ++i) {
+            unsigned first = warp[i] * 32u, lanes = count - first < 32 ? count - first : 32;
+            for (unsigned lane = 0; lane < lanes; ++lane) thread_of[slot + lane] = (uint16_t)(first + lane);
+            shuffle(w->random, thread_of + slot, lanes);
+            slot += lanes;
         }
+    }
     for (unsigned s = 0; s < count; ++s) {
         b.slot_of[thread_of[s]] = (uint16_t)s;
         b.threads[s].linear = thread_of[s];
@@ -443,6 +462,7 @@ void kshell_run_block(Worker* w, const kshell_kernel& kernel, const kshell_launc
     unsigned count = launch.block[0] * launch.block[1] * launch.block[2];
     if (b.count != count || w->order == Order::random) number_threads(w, count);
     b.kernel = &kernel;
+    b.greedy = w->greedy;
     b.count = count;
     b.waiting = b.ended = 0;
     for (unsigned s = 0; s < count; ++s) {

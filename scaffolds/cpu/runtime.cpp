@@ -295,7 +295,7 @@ void launch(const Call& c) {
 }
 
 void start_pool() {
-    for (unsigned i = 0; i < job.threads; ++i) pool.workers.push_back(kshell_worker_create(job.order, job.seed + i));
+    for (unsigned i = 0; i < job.threads; ++i) pool.workers.push_back(kshell_worker_create(job.order, !job.fast, job.seed + i));
     for (unsigned i = 1; i < job.threads; ++i) pool.threads.emplace_back(worker_loop, i);
 }
 

@@ -9,13 +9,14 @@ constexpr size_t kshell_shared_limit = 232448;
 constexpr size_t kshell_shared_guard = 4096;
 constexpr unsigned kshell_max_threads = 1024;
 
-// In which order the threads of a block are started: as numbered, backwards, or permuted by a seed.
+// In which order the threads of a block are started: as numbered, backwards, or with the warps and the
+// lanes of each permuted by a seed.
 enum class Order { forward, reverse, random };
 
 struct Worker;
 
 // One worker runs whole blocks, one after another, on one operating-system thread.
-Worker* kshell_worker_create(Order order, uint64_t seed);
+Worker* kshell_worker_create(Order order, bool greedy, uint64_t seed);
 void kshell_worker_destroy(Worker*);
 char* kshell_worker_shared(Worker*);
 // Runs one block of a kernel; `bid` is its index in x, y, z.
