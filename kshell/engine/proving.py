@@ -68,16 +68,17 @@ async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bo
         return False
     await desk.gate()
     desk.emit(ev.ProofStarted(candidate=known.id, checker=desk.parts.prover.checker))
-    proof, tried = await _stored_or_tried(desk, known)
+    proof, tried = await _stored_or_tried(desk, known, asked=asked)
     counts = tried and proof.status is not ProofStatus.REFUSED
     desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(counts)))
     return promote(desk, known)
 
 
-async def _stored_or_tried(desk: Desk, known: CandidateState) -> tuple[Proof, bool]:
-    """A finished proof of the same key, or a new try; True when it was tried now."""
+async def _stored_or_tried(desk: Desk, known: CandidateState, *, asked: bool) -> tuple[Proof, bool]:
+    """A finished proof of the same key, or a new try; True when it was tried now. What the person asks
+    for is tried again unless it is proven."""
     stored = await asyncio.to_thread(_stored, desk, known)
-    if stored is None:
+    if stored is None or (asked and stored.status is not ProofStatus.PROVEN):
         return await _tried(desk, known), True
     for obligation in stored.obligations:
         desk.emit(
@@ -96,9 +97,7 @@ def _stored(desk: Desk, known: CandidateState) -> Proof | None:
     except Exception:
         return None
     proof = desk.store.proof(str(key)) if key else None
-    if proof is None or proof.candidate != known.id or proof.status is not ProofStatus.PROVEN:
-        return None
-    return proof
+    return proof if proof is not None and proof.candidate == known.id else None
 
 
 async def _tried(desk: Desk, known: CandidateState) -> Proof:
