@@ -329,14 +329,10 @@ def negate(value: Value, span: Span) -> Value:
 
 
 def complement(value: Value, span: Span) -> Value:
-    """`~`."""
+    """`~x` as `-1 - x` for signed and as `max - x` for unsigned types: equal, and never out of range."""
     number = to_int(value, span)
-    if isinstance(number.expr, ILit) and number.type.signed:
-        return literal(-1 - number.expr.value, number.type)
-    if not number.type.signed:
-        return int_binary(IntOp.XOR, number, literal(number.type.high, number.type), number.type)
-    minus = int_binary(IntOp.SUB, literal(0, number.type), number, number.type)
-    return int_binary(IntOp.SUB, minus, literal(1, number.type), number.type)
+    ones = literal(-1 if number.type.signed else number.type.high, number.type)
+    return int_binary(IntOp.SUB, ones, number, number.type)
 
 
 def select(cond: Bool, a: Value, b: Value, span: Span) -> Value:

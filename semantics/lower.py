@@ -4,7 +4,7 @@ Structured control only: an early `return` puts the rest of the function in the 
 `continue` and returns that cannot be placed so set a flag that guards what follows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from semantics import ast
 from semantics.convert import convert, to_bool
@@ -239,14 +239,15 @@ def _check_dead(st: State, items: list[Item]) -> None:
     if not statements:
         return
     kept = list(st.arrays), list(st.int_vars), list(st.real_vars), dict(st.names), dict(st.shared), st.size
-    frame, loops = replace(st.frame), [replace(loop) for loop in st.loops]
+    flags = st.frame.returned, st.frame.result, [(loop.broken, loop.continued) for loop in st.loops]
     watched = set(st.watched)
     scopes, rebinds = [dict(scope) for scope in st.scopes], st.rebinds
     _branch_body(st, items)
-    st.scopes, st.rebinds = scopes, rebinds
+    st.scopes, st.rebinds, st.watched = scopes, rebinds, watched
     st.arrays, st.int_vars, st.real_vars, st.names, st.shared, st.size = kept
-    st.watched = watched
-    st.frame, st.loops = frame, loops
+    st.frame.returned, st.frame.result, loops = flags
+    for loop, (broken, continued) in zip(st.loops, loops, strict=True):
+        loop.broken, loop.continued = broken, continued
 
 
 def _guarded(st: State, jumps: frozenset[str], rest: list[Item], span: Span) -> None:

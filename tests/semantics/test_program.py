@@ -190,9 +190,7 @@ def test_for_becomes_a_while_with_its_step_last() -> None:
     assert isinstance(start, SetI)
     assert isinstance(loop, While)
     assert isinstance(loop.body[-1], SetI)
-    assert program.kernel("k").int_vars == (
-        ("s", start.value.type if hasattr(start.value, "type") else "i32"),
-    )
+    assert program.kernel("k").int_vars == (("s", IntType.I32),)
 
 
 def test_loading_a_kernel_is_quick() -> None:
