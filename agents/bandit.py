@@ -18,7 +18,8 @@ _PRIOR_MEAN = 0.8
 _PRIOR_WEIGHT = 1.0
 _DEVIATION = 0.35
 _LEAK, _LEAK_STEPS = 0.4, 2
-_INFLUENCE = 0.2
+_WORN = 0.3
+_INFLUENCE, _TREND = 0.2, 0.4
 _BEST_SHARE = 0.6
 """How much the best score of an arm counts beside its mean: a search wants the best kernel, and one
 good partner among the other parameters shows what a value can do."""
@@ -78,8 +79,14 @@ class Bandit:
         return rng.gauss(reach, self.deviation(arm))
 
     def choose_family(self, families: tuple[Family, ...], rng: random.Random) -> Family:
-        """The family whose draw is highest."""
-        return max(families, key=lambda f: self.sample(("", "family", f.name), rng))
+        """The family whose draw is highest, with a bonus for what nobody has tried of its space."""
+
+        def draw(family: Family) -> float:
+            arm: Arm = ("", "family", family.name)
+            size = math.prod(len(p.choices) for p in family.parameters)
+            return self.sample(arm, rng) - _WORN * min(1.0, self.weight.get(arm, 0.0) / size)
+
+        return max(families, key=draw)
 
     def choose_schedule(self, family: Family, rng: random.Random) -> Schedule:
         """For each parameter the value whose draw is highest; it may not fit the workload."""
@@ -96,12 +103,33 @@ class Bandit:
         def draw(option: Schedule) -> float:
             changed = [(n, v) for n, v in option.items() if schedule.get(n) != v]
             draws = [
-                self.sample((family.name, name, value), rng) + self.influence(family, name)
+                self.sample((family.name, name, value), rng)
+                + self.influence(family, name)
+                + self.trend(family, name, schedule[name], value)
                 for name, value in changed
             ]
             return sum(draws) / max(1, len(draws))
 
         return max(options, key=draw)
+
+    def trend(self, family: Family, name: str, here: Value, there: Value) -> float:
+        """What to expect of going on from `here` to `there`, from how the numbers on the other side of
+        `here` did: falling away from a worse one is a gain."""
+        parameter = family.parameter(name)
+        if parameter is None or not parameter.ordered:
+            return 0.0
+        known = {
+            place: self.best[arm]
+            for place, value in enumerate(parameter.choices)
+            if (arm := (family.name, name, value)) in self.best
+        }
+        place, target = parameter.choices.index(here), parameter.choices.index(there)
+        behind = [p for p in known if (p < place) == (target > place) and p != place]
+        if place not in known or not behind:
+            return 0.0
+        last = min(behind, key=lambda p: abs(p - place))
+        slope = (known[place] - known[last]) / abs(place - last)
+        return max(-_TREND, min(_TREND, slope))
 
     def influence(self, family: Family, name: str) -> float:
         """A bonus for parameters that make a difference, or that nobody has varied yet; a malus for those

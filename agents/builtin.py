@@ -257,8 +257,9 @@ class _Round:
         changed += [name for name in schedule if name not in changed and schedule[name] != plain[name]]
         for name in changed:
             choices = next(p.choices for p in family.parameters if p.name == name)
-            home = choices.index(plain[name])
-            for value in sorted(choices, key=lambda v: abs(choices.index(v) - home)):
+            home, gone = choices.index(plain[name]), choices.index(schedule[name])
+            near = {v: (abs(i - home), abs(i - gone)) for i, v in enumerate(choices)}
+            for value in sorted(choices, key=near.__getitem__):
                 told = f"repair {failed.candidate.id}: {name} {schedule[name]} -> {value} (did not compile)"
                 if value != schedule[name] and self._submit(family, {**schedule, name: value}, told, failed):
                     return

@@ -43,3 +43,31 @@ def test_evidence_narrows_the_belief() -> None:
     bandit.observe([arm], 1.0)
     assert bandit.mean(arm) > bandit.mean(("f", "block", 128))
     assert bandit.deviation(arm) < before
+
+
+def test_a_trend_points_away_from_what_was_worse() -> None:
+    family = families_of(RELU)[0]
+    bandit = Bandit()
+    bandit.learn(family, {"block": 256}, 1.0)
+    assert bandit.trend(family, "block", 256, 512) == 0.0
+    bandit.learn(family, {"block": 128}, 0.7)
+    assert bandit.trend(family, "block", 256, 512) > 0.2
+    assert bandit.trend(family, "block", 128, 64) < -0.2
+
+
+def test_neighbouring_numbers_share_what_was_learnt() -> None:
+    family = families_of(RELU)[0]
+    bandit = Bandit()
+    bandit.learn(family, {"block": 256}, 0.0)
+    near, far = bandit.mean((family.name, "block", 512)), bandit.mean((family.name, "block", 1024))
+    assert (
+        bandit.mean((family.name, "block", 256)) < near < far < bandit.mean((family.name, "block", 64)) + 0.2
+    )
+
+
+def test_parameters_that_make_no_difference_lose_interest() -> None:
+    family = families_of(RELU)[1]
+    bandit = Bandit()
+    for block in (64, 128, 256):
+        bandit.learn(family, {"block": block, "blocks": 64}, 0.5)
+    assert bandit.influence(family, "block") < 0 < bandit.influence(family, "blocks")
