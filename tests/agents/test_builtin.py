@@ -119,8 +119,8 @@ def test_a_compile_error_is_repaired_by_dropping_the_choice_that_departed() -> N
     proposals = propose(task=GEMM, round_=3, history=(good, failed))
     repair = next(p for p in proposals if p.strategy.startswith("repair"))
     assert repair.parent == failed.candidate.id
-    assert repair.schedule == {**start, "patch_cols": 2}
-    assert "patch_cols 16 -> 2 (did not compile)" in repair.strategy
+    assert repair.schedule == {**start, "patch_cols": 8}
+    assert "patch_cols 16 -> 8 (did not compile)" in repair.strategy
 
 
 def test_a_wrong_result_retreats_to_the_conservative_schedule() -> None:
