@@ -11,6 +11,9 @@ from .protocols import Scored
 
 _SIGNIFICANT = 2.0
 """Standard errors that a change must exceed."""
+_INDEPENDENT = 4
+"""Repetitions in one process share its luck with memory and its neighbours: no more than this many
+samples count as independent."""
 _IQR_TO_DEVIATION = 1.349
 _MEDIAN_ERROR = 1.2533
 
@@ -21,7 +24,7 @@ def reward_error(scored: Scored) -> float:
     if profile is None or not profile.ok or profile.median_ms <= 0:
         return 0.0
     deviation = profile.iqr_ms / _IQR_TO_DEVIATION
-    error_ms = _MEDIAN_ERROR * deviation / math.sqrt(max(1, profile.samples))
+    error_ms = _MEDIAN_ERROR * deviation / math.sqrt(max(1, min(profile.samples, _INDEPENDENT)))
     return abs(scored.reward.value) * error_ms / profile.median_ms
 
 

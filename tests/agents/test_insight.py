@@ -55,12 +55,20 @@ def test_a_first_kernel_is_compared_with_the_baseline() -> None:
     assert insight.effective
 
 
-def test_the_error_of_a_reward_shrinks_with_samples() -> None:
-    one = candidate(256, 1.0)
+def test_the_error_of_a_reward_comes_from_the_spread_of_its_samples() -> None:
+    one = candidate(256, 2.0)
     profile = one.evaluation.profile
     assert profile is not None
-    more = one.evaluation.model_copy(update={"profile": profile.model_copy(update={"samples": 2500})})
-    assert reward_error(Scored(one.candidate, more, one.reward)) < reward_error(one) / 9
+
+    def error(**changed: float) -> float:
+        evaluation = one.evaluation.model_copy(update={"profile": profile.model_copy(update=changed)})
+        return reward_error(Scored(one.candidate, evaluation, one.reward))
+
+    assert error(iqr_ms=2 * profile.iqr_ms) == 2 * error()
+    assert error(samples=1) == 2 * error(samples=4)
+    assert error(samples=2500) == error(samples=4)
+    assert 0.0 < error() < 0.01 * 2.0
+    assert reward_error(candidate(256, 0.0)) == 0.0
 
 
 def test_retrieval_keeps_to_family_and_device_and_puts_the_same_task_first() -> None:
