@@ -14,6 +14,7 @@ from kshell.engine.lock import running
 from kshell.errors import UserError
 
 POLL = 0.1
+_started: list[subprocess.Popen[bytes]] = []
 
 
 async def tail(store: Store, session: str) -> AsyncGenerator[ev.Event, None]:
@@ -57,14 +58,21 @@ async def take_requests(store: Store, session: str, control: Control) -> None:
 def leave_running(session: str) -> str:
     """Go on with a session in the background once this process lets go of it; returns what to tell
     the person."""
-    log = paths.logs() / f"{session}.log"
-    with log.open("a") as out:
-        subprocess.Popen(
-            [sys.executable, "-m", "kshell", "resume", session, "--headless", "--wait"],
+    in_background(session, "resume", session, "--headless", "--wait")
+    return f"session {session} runs on in the background; `kshell attach {session}` shows it again"
+
+
+def in_background(session: str, *words: str) -> subprocess.Popen[bytes]:
+    """Run a kshell command that outlives this process; what it prints goes to the session's log file."""
+    _started[:] = [process for process in _started if process.poll() is None]
+    with (paths.logs() / f"{session}.log").open("a") as out:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kshell", *words],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
             start_new_session=True,
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
-    return f"session {session} runs on in the background; `kshell attach {session}` shows it again"
+    _started.append(process)
+    return process

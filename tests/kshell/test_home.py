@@ -86,6 +86,7 @@ async def test_leaving_a_session_running_starts_its_resume_in_the_background(
     monkeypatch.setattr(
         "kshell.remote.subprocess.Popen", lambda words, **options: started.append((words, options))
     )
+    monkeypatch.setattr("kshell.remote._started", [])
     opened = home.start(Plan(task="relu", rounds=1, group=2, seed=1))
     assert opened.detach is not None
     assert "kshell attach relu-1" in opened.detach()
