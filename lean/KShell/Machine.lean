@@ -33,8 +33,9 @@ inductive Tree (C V : Type) where
 /-- Contents of the cells; `none` is uninitialised. -/
 abbrev Heap (C V : Type) := C → Option V
 
+open scoped Classical in
 /-- Write a cell. -/
-def Heap.set {C V : Type} [DecidableEq C] (m : Heap C V) (c : C) (v : V) : Heap C V :=
+noncomputable def Heap.set {C V : Type} (m : Heap C V) (c : C) (v : V) : Heap C V :=
   fun d => if d = c then some v else m d
 
 /-- Kind of an access; a write carries its value. -/
@@ -120,7 +121,7 @@ def AtBar {C V : Type} (nw : Nat) (th : Nat → Nat → Tree C V) (site : Nat) (
 
 /-- One step of `nb` blocks of `nw` warps of 32 lanes. A thread at a fault, at an uninitialised cell or at
 a collective that its partners never reach cannot move. -/
-inductive Step {C V : Type} [DecidableEq C] (nb nw : Nat) : Config C V → Config C V → Prop where
+inductive Step {C V : Type} (nb nw : Nat) : Config C V → Config C V → Prop where
   | load (s : Config C V) (b w l c k v) : b < nb → w < nw → l < 32 →
       s.thread b w l = .load c k → s.mem c = some v →
       Step nb nw s ⟨upd s.thread b (upd (s.thread b) w (upd (s.thread b w) l (k v))), s.mem,
@@ -137,7 +138,7 @@ inductive Step {C V : Type} [DecidableEq C] (nb nw : Nat) : Config C V → Confi
       Step nb nw s ⟨upd s.thread b k, s.mem, s.log.syncBlock b⟩
 
 /-- Any number of steps: a run. -/
-inductive Steps {C V : Type} [DecidableEq C] (nb nw : Nat) : Config C V → Config C V → Prop where
+inductive Steps {C V : Type} (nb nw : Nat) : Config C V → Config C V → Prop where
   | refl (s) : Steps nb nw s s
   | tail {s t u} : Steps nb nw s t → Step nb nw t u → Steps nb nw s u
 
@@ -157,7 +158,7 @@ def Finished {C V : Type} (nb nw : Nat) (s : Config C V) : Prop :=
   ∀ b w l, b < nb → w < nw → l < 32 → s.thread b w l = .ret
 
 /-- No infinite run starts here. -/
-def Terminates {C V : Type} [DecidableEq C] (nb nw : Nat) (s : Config C V) : Prop :=
+def Terminates {C V : Type} (nb nw : Nat) (s : Config C V) : Prop :=
   Acc (fun t s => Step nb nw s t) s
 
 end KShell

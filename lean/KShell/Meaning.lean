@@ -63,13 +63,8 @@ structure Place (R : Type) where
 def Place.cell (P : Place R) (a : Nat) (i : Int) : Cell :=
   (if P.space a = .shared then some P.block else none, a, i)
 
-/-- An access of element `i` of array `a`: the array is not local and the index is in bounds. -/
-def Place.inBounds (P : Place R) (a : Nat) (i : Int) : Prop :=
-  P.space a ≠ .local ∧ 0 ≤ i ∧ i < P.env.size a
-
-/-- An access of element `i` of the local array `a`. -/
-def Place.inLocal (P : Place R) (a : Nat) (i : Int) : Prop :=
-  P.space a = .local ∧ 0 ≤ i ∧ i < P.env.size a
+/-- Index `i` is in the bounds of array `a`. -/
+def Place.inBounds (P : Place R) (a : Nat) (i : Int) : Prop := 0 ≤ i ∧ i < P.env.size a
 
 /-- The tree of a statement: `fuel` bounds the tests of every loop, `site` numbers its first
 collective, `k` is what happens afterwards. -/
@@ -96,7 +91,7 @@ def Stmt.tree (P : Place R) (fuel : Nat) :
   | .lload v a i, _, k, r =>
     match i.eval P.env r with
     | some j =>
-      if P.inLocal a j then
+      if P.inBounds a j then
         match r.loc a j with
         | some x => k (r.setR v x)
         | none => .fault
@@ -104,7 +99,7 @@ def Stmt.tree (P : Place R) (fuel : Nat) :
     | none => .fault
   | .lstore a i e, _, k, r =>
     match i.eval P.env r, e.eval P.env r with
-    | some j, some x => if P.inLocal a j then k (r.setL a j x) else .fault
+    | some j, some x => if P.inBounds a j then k (r.setL a j x) else .fault
     | _, _ => .fault
   | .ite c a b, n, k, r =>
     match c.eval P.env r with
@@ -164,6 +159,9 @@ def env (b t : Int) : Env R where
 
 /-- Number of warps of a block; the last one may be partial. -/
 def warps : Nat := (L.block.count + 31) / 32
+
+/-- The cell of element `i` of array `a` as block `b` sees it. -/
+def cell (b a : Nat) (i : Int) : Cell := (if L.space a = .shared then some b else none, a, i)
 
 /-- Where lane `l` of warp `w` of block `b` runs. -/
 def place (b w l : Nat) : Place R where
