@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from semantics.task import Task, Workload
 
-from .space import MAX_SHARED_BYTES, MAX_THREADS, Family, Parameter, Schedule
+from .space import MAX_SHARED_BYTES, MAX_THREADS, Family, Parameter, Reject, Schedule, too_deep
 from .text import block, integer, names, parameters, unit
 
 
@@ -231,18 +231,21 @@ def _halo(conv: Convolution, schedule: Schedule) -> tuple[str, str, str]:
     return kernel, _plane_grid(conv, schedule), bytes_
 
 
-def _reject_threads(_task: Task, _workload: Workload, schedule: Schedule) -> str | None:
-    threads = integer(schedule["block_x"]) * integer(schedule["block_y"])
-    return f"a block of {threads} threads" if threads > MAX_THREADS else None
+def _reject(conv: Convolution, staged: bool = False) -> Reject:
+    """Rejects blocks with too many threads, grids that are too deep and, for kernels that stage a window,
+    too much shared memory."""
 
-
-def _reject_halo(conv: Convolution) -> Callable[[Task, Workload, Schedule], str | None]:
-    def reject(task: Task, workload: Workload, schedule: Schedule) -> str | None:
-        halo = workload.axes[conv.filter] - 1
-        bytes_ = 4 * (integer(schedule["block_x"]) + halo) * (integer(schedule["block_y"]) + halo)
+    def reject(_task: Task, workload: Workload, schedule: Schedule) -> str | None:
+        x, y = integer(schedule["block_x"]), integer(schedule["block_y"])
+        if x * y > MAX_THREADS:
+            return f"a block of {x * y} threads"
+        axes = workload.axes
+        halo = axes[conv.filter] - 1
+        bytes_ = 4 * (x + halo) * (y + halo) if staged else 0
         if bytes_ > MAX_SHARED_BYTES:
             return f"{bytes_} bytes of shared memory"
-        return _reject_threads(task, workload, schedule)
+        side = axes[conv.size] + 2 * axes[conv.pad] - halo
+        return too_deep(-(-side // y), axes[conv.batch] * axes[conv.outputs])
 
     return reject
 
@@ -264,7 +267,7 @@ def convolution_families(conv: Convolution) -> tuple[Family, ...]:
             "one output a thread, blocks over a plane",
             (block_x, block_y, padding),
             _emit(conv, _planes),
-            _reject_threads,
+            _reject(conv),
         ),
         Family(
             "conv-strip",
@@ -275,13 +278,13 @@ def convolution_families(conv: Convolution) -> tuple[Family, ...]:
                 Parameter("columns", (2, 4, 8, 16), 4, "outputs of a thread"),
             ),
             _emit(conv, _strip),
-            _reject_threads,
+            _reject(conv),
         ),
         Family(
             "conv-halo",
             "window with its halo in shared memory",
             (block_x, block_y),
             _emit(conv, _halo),
-            _reject_halo(conv),
+            _reject(conv, staged=True),
         ),
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from semantics.task import Task, Workload
 
 from .pointwise import Pointwise
-from .space import MAX_THREADS, Family, Parameter, Schedule
+from .space import MAX_THREADS, Family, Parameter, Schedule, too_deep
 from .text import block, integer, names, parameters, shape_axes, unit
 
 BLOCK = Parameter("block", (64, 128, 256, 512, 1024), 256, "threads of a block")
@@ -166,11 +166,13 @@ def _wasteful(per_block: Callable[[Schedule], int]) -> Callable[[Task, Workload,
     return reject
 
 
-def _reject_two_d(_task: Task, _workload: Workload, schedule: Schedule) -> str | None:
+def _reject_two_d(task: Task, workload: Workload, schedule: Schedule) -> str | None:
     x, y, width = (integer(schedule[name]) for name in ("block_x", "block_y", "width"))
     if x * y > MAX_THREADS:
         return f"a block of {x * y} threads"
-    return f"a block wider than {width}" if x > width else None
+    if x > width:
+        return f"a block wider than {width}"
+    return too_deep(-(-count(task, workload) // (width * y)), 1)
 
 
 def elementwise_families(op: Pointwise) -> tuple[Family, ...]:

@@ -7,10 +7,20 @@ and a batch of products (one more axis, on the grid's z).
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from semantics.axes import evaluate
 from semantics.task import Task, Workload
 
 from .collective import accumulated, total
-from .space import MAX_SHARED_BYTES, MAX_THREADS, Family, Parameter, Schedule
+from .space import (
+    MAX_SHARED_BYTES,
+    MAX_THREADS,
+    Family,
+    Parameter,
+    Reject,
+    Schedule,
+    accept,
+    too_deep,
+)
 from .text import block, integer, names, parameters, unit
 
 
@@ -251,6 +261,20 @@ def _reject_blocked(_task: Task, _workload: Workload, schedule: Schedule) -> str
     return f"{shared} bytes of shared memory" if shared > MAX_SHARED_BYTES else None
 
 
+def _within_grid(product: Product, height: Callable[[Schedule], int], reject: Reject = accept) -> Reject:
+    """`reject`, and schedules whose grid is too deep when a block covers `height` rows."""
+
+    def check(task: Task, workload: Workload, schedule: Schedule) -> str | None:
+        complaint = reject(task, workload, schedule)
+        if complaint is not None:
+            return complaint
+        rows = evaluate(product.rows, workload.axes)
+        depth = evaluate(product.batch, workload.axes) if product.batch else 1
+        return too_deep(-(-rows // height(schedule)), depth)
+
+    return check
+
+
 def matmul_families(product: Product) -> tuple[Family, ...]:
     """The families of a matrix product, plainest first."""
     block_x = Parameter("block_x", (8, 16, 32, 64, 128), 16, "threads of a block along columns")
@@ -264,13 +288,14 @@ def matmul_families(product: Product) -> tuple[Family, ...]:
             "one output a thread",
             (block_x, block_y, ways),
             _emit(product, _naive),
-            _reject_threads,
+            _within_grid(product, lambda s: integer(s["block_y"]), _reject_threads),
         ),
         Family(
             "matmul-tiled",
             "one output a thread, square tiles in shared memory",
             (Parameter("tile", (8, 16, 32), 16, "side of a tile and of a block"),),
             _emit(product, _tiled),
+            _within_grid(product, lambda s: integer(s["tile"])),
         ),
         Family(
             "matmul-patch",
@@ -282,7 +307,7 @@ def matmul_families(product: Product) -> tuple[Family, ...]:
                 patch_cols,
             ),
             _emit(product, _patch),
-            _reject_patch,
+            _within_grid(product, lambda s: integer(s["block_y"]) * integer(s["patch_rows"]), _reject_patch),
         ),
         Family(
             "matmul-blocked",
@@ -295,6 +320,6 @@ def matmul_families(product: Product) -> tuple[Family, ...]:
                 Parameter("patch_cols", (1, 2, 4, 8), 4, "columns of a thread's patch"),
             ),
             _emit(product, _blocked),
-            _reject_blocked,
+            _within_grid(product, lambda s: integer(s["tile_rows"]), _reject_blocked),
         ),
     )

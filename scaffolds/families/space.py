@@ -20,6 +20,8 @@ MAX_THREADS = 1024
 """Threads of a block."""
 MAX_SHARED_BYTES = 48 * 1024
 """Static shared memory of a block."""
+MAX_GRID_YZ = 65535
+"""Blocks of a grid along y, and along z."""
 
 
 class NoSchedule(ValueError):
@@ -83,6 +85,14 @@ class Family:
         if reason is not None:
             raise NoSchedule(reason)
         return self.emit(task, workload, schedule)
+
+
+def too_deep(blocks_y: int, blocks_z: int) -> str | None:
+    """Why a grid of so many blocks along y and z cannot be launched."""
+    worst = max(blocks_y, blocks_z)
+    return (
+        f"a grid of {worst} blocks along {'y' if worst == blocks_y else 'z'}" if worst > MAX_GRID_YZ else None
+    )
 
 
 def enumerate_schedules(family: Family, task: Task, workload: Workload) -> Iterator[Schedule]:

@@ -120,3 +120,16 @@ def test_matmul_schedules_keep_cuda_limits() -> None:
         threads = number["tile_rows"] * number["tile_cols"] // (number["patch_rows"] * number["patch_cols"])
         assert 32 <= threads <= MAX_THREADS
         assert 4 * number["tile_inner"] * (number["tile_rows"] + number["tile_cols"]) <= MAX_SHARED_BYTES
+
+
+def test_grids_keep_cuda_limits_at_large_sizes() -> None:
+    flat = families_of(RELU)[5]
+    large = RELU.workload(n=268_435_456)
+    assert flat.complaint(RELU, large, {"block_x": 32, "block_y": 1, "width": 128}) == (
+        "a grid of 2097152 blocks along y"
+    )
+    fitting = conservative_schedule(flat, RELU, large)
+    assert flat.complaint(RELU, large, fitting) is None
+    batched = tasks.get("batch_matmul")
+    with pytest.raises(NoSchedule):
+        conservative_schedule(families_of(batched)[1], batched, batched.workload(b=70_000))
