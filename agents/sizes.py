@@ -14,7 +14,8 @@ def small_workloads(task: Task, workload: Workload, work: int) -> Iterator[Workl
     Each level sets every long axis (16 or more in the workload) to one value, then one of them alone
     with the others small, then the batch-like axes to 2. Axes that are short in the workload (kernel
     size, padding) keep their value. The sizes just around a power of two and those that nothing
-    divides are among the levels. None is larger than the workload's own axis plus one."""
+    divides are among the levels. Last come the workload itself and one more on each long axis; no axis
+    is larger than that."""
     long = [axis for axis, size in workload.axes.items() if size >= _LONG]
     short = {axis: size for axis, size in workload.axes.items() if axis not in long}
     seen: set[tuple[int, ...]] = set()
@@ -35,6 +36,11 @@ def small_workloads(task: Task, workload: Workload, work: int) -> Iterator[Workl
                     continue
                 seen.add(key)
                 yield candidate
+    for extra in (None, *long):
+        axes = {axis: size + (axis == extra) for axis, size in workload.axes.items()}
+        candidate = Workload(axes=axes, seed=workload.seed)
+        if tuple(axes.values()) not in seen and _possible(task, candidate, work):
+            yield candidate
 
 
 def _possible(task: Task, workload: Workload, work: int) -> bool:
