@@ -47,7 +47,7 @@ MAX = THREAD.format(start="0.0f", combine="fmaxf(sum, x[blockIdx.x * n + i])")
 
 
 def attack(source: str, task: Task = ROW_SUM, reference: object = oracle, **axes: int) -> Attack:
-    return Attack(load(source), source, task, task.workload(**axes), reference, seconds=4.0)  # type: ignore[arg-type]
+    return Attack(load(source), source, task, task.workload(**axes), reference, seconds=60.0)  # type: ignore[arg-type]
 
 
 def test_a_right_kernel_gives_no_counterexample() -> None:
@@ -85,7 +85,7 @@ def test_overflow_in_float32_only_is_found() -> None:
     task = ROW_SUM.model_copy(update={"inputs": (Tensor(name="x", shape=("rows", "n")),)})
     finding = attack(source, task, count).search()
     assert finding is not None
-    assert finding.counterexample.inputs == "shifted, in float32"
+    assert finding.counterexample.inputs.endswith(", in float32")
     assert finding.counterexample.fault == WRONG_VALUE
 
 
@@ -116,7 +116,10 @@ def test_a_slow_kernel_is_not_called_endless() -> None:
         "sum = sum + x[blockIdx.x * n + i];",
         "for (int k = 0; k < 40; k++) { if (k == 7) sum = sum + x[blockIdx.x * n + i]; }",
     )
-    assert attack(source).search() is None
+    tried = attack(source)
+    tried.seconds = 3.0
+    assert tried.search() is None
+    assert tried.effort.steps > 10_000
 
 
 @pytest.mark.parametrize(
