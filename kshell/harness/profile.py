@@ -87,7 +87,7 @@ async def _segment(
         sets=[c.inputs for c in cases],
         warmup=schedule.warmup,
         repeats=schedule.repeats,
-        limits=limits_of(subject.task, workload, schedule.repeats + schedule.warmup),
+        limits=limits_of(subject.task, workload, plan, schedule.repeats + schedule.warmup),
         threads=subject.threads,
     )
     run = await execute(request)

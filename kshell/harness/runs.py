@@ -4,6 +4,7 @@ import asyncio
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -73,9 +74,11 @@ class RunRequest:
     limits: sandbox.Limits = field(default_factory=sandbox.Limits)
 
 
-def limits_of(task: Task, workload: Workload, runs: int) -> sandbox.Limits:
-    """Time for a number of calls: five seconds, and one more for every 20 million operations."""
-    wall = 5.0 + runs * task.work(workload)[0] / 2e7
+def limits_of(task: Task, workload: Workload, plan: core.Plan, runs: int) -> sandbox.Limits:
+    """Time for a number of calls: five seconds, one more for every 20 million operations and for every
+    300 thousand threads started."""
+    threads = sum(prod(call.grid) * prod(call.block) for call in plan.calls)
+    wall = 5.0 + runs * (task.work(workload)[0] / 2e7 + threads / 3e5)
     return sandbox.Limits(wall_s=wall, cpu_s=int(wall) + 5)
 
 

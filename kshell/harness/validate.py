@@ -9,6 +9,7 @@ import asyncio
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agents import synthesis
@@ -20,8 +21,10 @@ from semantics import core
 from semantics.span import Refusal
 from semantics.task import Task, Workload
 
-# Above this many operations a call, the task's own shape is tried on one distribution only.
-HEAVY_WORK = 60_000_000
+# Above this many operations or nanoseconds a call, the task's own shape is tried on one distribution and
+# in one thread order only; above the second time its sets are not all repeated.
+HEAVY_WORK, HEAVY_NS = 60_000_000, 400_000_000
+SLOW_NS = 40_000_000
 ORDERS = ("forward", "reverse", "random")
 
 Planner = Callable[[Workload], core.Plan]
@@ -48,9 +51,12 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
+    """`nanoseconds` is the longest timed repetition."""
+
     results: tuple[CaseResult, ...]
     reason: str = ""
     counterexample: Counterexample | None = None
+    nanoseconds: int = 0
 
 
 async def validate(subject: Subject, workload: Workload, maker: CaseMaker) -> ValidationResult:
@@ -58,9 +64,13 @@ async def validate(subject: Subject, workload: Workload, maker: CaseMaker) -> Va
     started = time.perf_counter()
     results: list[CaseResult] = []
     outcome = _Outcome(())
-    for make in _batches(subject.task, workload, maker):
-        batch = await asyncio.to_thread(make)
+    course = _Course(subject.task, workload, maker)
+    for step in course.steps():
+        batch = await asyncio.to_thread(step)
+        if batch is None:
+            continue
         outcome = await _try(subject, batch)
+        course.slowest = max(course.slowest, outcome.nanoseconds)
         results.extend(outcome.results)
         if outcome.reason:
             break
@@ -73,36 +83,52 @@ async def validate(subject: Subject, workload: Workload, maker: CaseMaker) -> Va
     )
 
 
-def _batches(task: Task, workload: Workload, maker: CaseMaker) -> Sequence[Callable[[], _Batch]]:
-    """Makers of batches, cheapest failures first; each is slow and runs in a thread."""
-    every = synthesis.distributions(task)
-    rng = maker.random("shapes", task.name)
-    sides = side_shapes(task, workload, rng)
-    heavy = task.work(workload)[0] > HEAVY_WORK
+@dataclass(slots=True)
+class _Course:
+    """The batches of one validation; later ones are lighter when the first ones were slow."""
 
-    def batch(
-        name: str, shape: Workload, distributions: Sequence[str], orders: tuple[str, ...] = ("fast",)
-    ) -> Callable[[], _Batch]:
-        def make() -> _Batch:
-            cases = [
-                maker.make(task, shape, f"{name}, {d}", d, maker.fresh_seed(task, shape))
-                for d in distributions
-            ]
-            # Every set twice; of an expensive call only the first.
-            repeats = len(cases) + 1 if heavy else 2 * len(cases)
-            return _Batch(tuple(cases), orders, repeats)
+    task: Task
+    workload: Workload
+    maker: CaseMaker
+    slowest: int = 0
 
-        return make
+    def steps(self) -> Sequence[Callable[[], _Batch | None]]:
+        """Makers of batches, likely failures first; each is slow and runs in a thread."""
+        special = [d for d in synthesis.distributions(self.task) if d not in ("normal", "uniform")]
+        sides = side_shapes(self.task, self.workload, self.maker.random("shapes", self.task.name))
+        smallest = min((shape for _, shape in sides), key=self.task.work, default=self.workload)
+        rest = ("uniform", *special)
+        return (
+            lambda: self._batch("task shape", self.workload, ("normal",)),
+            lambda: None if self._heavy else self._batch("task shape", self.workload, rest),
+            *(
+                partial(self._batch, name, shape, ("normal", special[i % len(special)]))
+                for i, (name, shape) in enumerate(sides)
+            ),
+            lambda: self._batch("thread order", smallest, ("normal",), ORDERS),
+            lambda: (
+                None
+                if self._heavy
+                else self._batch(
+                    "thread order at the task shape", self.workload, ("normal",), ("forward", "random")
+                )
+            ),
+        )
 
-    special = [d for d in every if d not in ("normal", "uniform")]
-    plan = [batch("task shape", workload, ("normal",) if heavy else every)]
-    for index, (name, shape) in enumerate(sides):
-        plan.append(batch(name, shape, ("normal", special[index % len(special)])))
-    smallest = min((shape for _, shape in sides), key=lambda s: task.work(s), default=workload)
-    plan.append(batch("thread order", smallest, ("normal",), ORDERS))
-    if not heavy:
-        plan.append(batch("thread order at the task shape", workload, ("normal",), ("forward", "random")))
-    return plan
+    @property
+    def _heavy(self) -> bool:
+        return self.task.work(self.workload)[0] > HEAVY_WORK or self.slowest > HEAVY_NS
+
+    def _batch(
+        self, name: str, shape: Workload, distributions: Sequence[str], orders: tuple[str, ...] = ("fast",)
+    ) -> _Batch:
+        cases = tuple(
+            self.maker.make(self.task, shape, f"{name}, {d}", d, self.maker.fresh_seed(self.task, shape))
+            for d in distributions
+        )
+        # Every set twice; of a slow kernel only the first.
+        repeats = len(cases) + 1 if self.slowest > SLOW_NS else 2 * len(cases)
+        return _Batch(cases, orders, repeats)
 
 
 async def _try(subject: Subject, batch: _Batch) -> _Outcome:
@@ -123,7 +149,7 @@ async def _try(subject: Subject, batch: _Batch) -> _Outcome:
             order=order,
             seed=first.seed,
             repeats=batch.repeats if order == "fast" else 1,
-            limits=limits_of(subject.task, first.workload, batch.repeats),
+            limits=limits_of(subject.task, first.workload, plan, batch.repeats),
             threads=subject.threads if order == "fast" else 1,
         )
         run = await execute(request)
@@ -195,7 +221,7 @@ def check_run(task: Task, plan: core.Plan, cases: Sequence[Case], run: RunResult
                 )
                 results[timing.set] = _case(case, False, 0.0, 0.0, message)
                 return _Outcome(tuple(results), f"{case.name}: {message}", example)
-    return _Outcome(tuple(results))
+    return _Outcome(tuple(results), nanoseconds=max((t.nanoseconds for t in run.timings), default=0))
 
 
 def _case(case: Case, ok: bool, max_abs: float, max_rel: float, message: str) -> CaseResult:

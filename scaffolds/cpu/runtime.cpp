@@ -28,8 +28,9 @@
 
 namespace {
 
-// Every buffer is page + red zone + data + red zone + page; the outer pages cannot be touched.
+// Every buffer is guard + red zone + data + red zone + guard; the guards cannot be touched.
 constexpr size_t page = 4096;
+constexpr size_t guard = 16 << 20;
 constexpr size_t red_zone = 4096;
 // A quiet NaN whose payload no arithmetic makes.
 constexpr uint32_t poison = 0x7fc0dead;
@@ -74,12 +75,11 @@ Job job;
 
 char* map_guarded(size_t bytes) {
     size_t inner = (red_zone + bytes + red_zone + page - 1) / page * page;
-    void* p = mmap(nullptr, inner + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* p = mmap(nullptr, inner + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED) usage("cannot allocate a buffer of " + std::to_string(bytes) + " bytes");
     char* start = static_cast<char*>(p);
-    mprotect(start, page, PROT_NONE);
-    mprotect(start + page + inner, page, PROT_NONE);
-    return start + page + red_zone;
+    if (mprotect(start + guard, inner, PROT_READ | PROT_WRITE)) usage("cannot allocate a buffer of " + std::to_string(bytes) + " bytes");
+    return start + guard + red_zone;
 }
 
 void fill_poison(char* from, size_t bytes) {
@@ -353,11 +353,11 @@ void on_signal(int signal, siginfo_t* info, void*) {
     const char* address = static_cast<const char*>(info->si_addr);
     for (const Buffer& b : job.buffers)
         for (const char* data : b.sets) {
-            if (address >= data - red_zone - page && address < data) {
+            if (address >= data - red_zone - guard && address < data) {
                 snprintf(text, sizeof text, "access %td bytes before the start of %s", data - address, b.name.c_str());
                 kshell_fault("OUT OF BOUNDS", 0, at, text);
             }
-            if (address >= data + b.bytes && address < data + b.bytes + red_zone + 2 * page) {
+            if (address >= data + b.bytes && address < data + b.bytes + red_zone + page + guard) {
                 snprintf(text, sizeof text, "access %td bytes after the end of %s (%zu bytes)", address - data - (ptrdiff_t)b.bytes, b.name.c_str(), b.bytes);
                 kshell_fault("OUT OF BOUNDS", 0, at, text);
             }
