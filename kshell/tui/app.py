@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kshell.events import Event
     from kshell.tui.control import Control
     from kshell.tui.home import Home, Opened
+    from kshell.tui.screens.session import SessionScreen
 
 THEMES = (DARK.name, LIGHT.name, "nord", "gruvbox", "solarized-light")
 
@@ -54,6 +55,7 @@ class KshellApp(App[int]):
         self._stream, self._control, self._leave_running, self.home = stream, control, detach, home
         self.now = now
         self.farewell = ""
+        self.last_session: SessionScreen | None = None
         for own in (DARK, LIGHT):
             self.register_theme(own)
         self.theme = theme if theme in self.available_themes else DARK.name
@@ -72,7 +74,9 @@ class KshellApp(App[int]):
     def _leave_when_over(self) -> None:
         from kshell.tui.screens.session import SessionScreen
 
-        screen = next((s for s in self.screen_stack if isinstance(s, SessionScreen)), None)
+        screen = self.last_session = next(
+            (s for s in self.screen_stack if isinstance(s, SessionScreen)), None
+        )
         if self._leave_after is None or screen is None or not screen.ended:
             return
         if self._over_since < 0:
@@ -129,7 +133,9 @@ class KshellApp(App[int]):
         """Leave; the code is 130 when a live session was left before its end."""
         from kshell.tui.screens.session import SessionScreen
 
-        screen = next((s for s in self.screen_stack if isinstance(s, SessionScreen)), None)
+        screen = self.last_session = next(
+            (s for s in self.screen_stack if isinstance(s, SessionScreen)), None
+        )
         if screen is not None and screen.running:
             self.farewell = f"left before the end; go on with: kshell resume {screen.session.name}"
             self.exit(130)
@@ -194,8 +200,12 @@ def run(
     `leave_after`: leave by itself so many seconds after the session is over. Returns 0, or 130 when a
     live session was left before its end. Must not be called from a running event loop: the app runs its
     own, and the stream is consumed there."""
+    import gc
+
     from kshell.tui.capture import stderr_captured
 
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
     app = KshellApp(stream, control, detach=detach, home=home, theme=_theme(), leave_after=leave_after)
     with stderr_captured() as captured:
         code = app.run()

@@ -23,6 +23,7 @@ class Painter:
         self._screen = screen
         self._keys: dict[str, tuple[object, ...]] = {}
         self._subjects: dict[str, object] = {}
+        self._widths: dict[str, int] = {}
 
     def paint(self, dirty: set[str], whole: bool) -> None:
         """Paint the population, the strips and the visible panes."""
@@ -36,7 +37,7 @@ class Painter:
             screen.strips[group.place].paint(
                 group, NUMBERS, view.has_focus, self._note(group.shown), screen.shell.palette
             )
-            self._pane(group.shown)
+            self._pane(group.shown, group.place)
 
     def lines(self, pane: str, width: int) -> list[Text]:
         """What a pane other than the log shows, at this width."""
@@ -72,10 +73,12 @@ class Painter:
             case _:
                 return ""
 
-    def _pane(self, pane: str) -> None:
+    def _pane(self, pane: str, place: str) -> None:
+        """Build a pane if what it shows changed. One that is new on the screen has no size yet: it gets
+        the width of the pane whose place it takes."""
         screen = self._screen
         view = screen.views[pane]
-        width = view.room
+        width = self._widths[place] = view.room if view.size.width else self._widths.get(place, 80)
         if pane == "log":
             screen.log_pane.take(screen.session)
             return
@@ -86,7 +89,11 @@ class Painter:
         subject: object = (screen.chosen, screen.mode) if pane == "code" else screen.chosen
         top = pane != "insights" and self._subjects.get(pane) != subject
         self._subjects[pane] = subject
-        view.show(self.lines(pane, width), top=top)
+        lines = self.lines(pane, width)
+        view.show(lines, top=top)
+        if top and pane == "code":
+            marked = next((y for y, text in enumerate(lines) if "╰" in text.plain), 0)
+            view.reveal(min(len(lines) - 1, marked + view.size.height // 2))
 
     def _key(self, pane: str, width: int) -> tuple[object, ...]:
         """Everything the pane's lines depend on, cheap to compare."""

@@ -57,7 +57,7 @@ def title_line(session: Session, width: int, palette: Palette, extra: str = "") 
     style = {Phase.RUNNING: palette.good, Phase.FINISHED: palette.good, Phase.FAILED: palette.bad}.get(
         session.phase, palette.warn
     )
-    state = f"{extra}{sign} {word}  {clock(session.elapsed)} "
+    state = f" {extra}{sign} {word}  {clock(session.elapsed)} "
     sizes = " ".join(f"{k}={v}" for k, v in session.axes.items())
     left = line(
         (" kshell ", palette.accent), (f" {session.task or '…'} ", palette.title), (sizes, palette.dim)

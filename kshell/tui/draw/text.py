@@ -46,7 +46,11 @@ def prose(text: str, width: int, style: Style, indent: int = 0) -> list[Text]:
     out = []
     pad = " " * indent
     for part in text.splitlines() or [""]:
-        rows = wrap(printable(part), max(8, width - indent), drop_whitespace=True, replace_whitespace=False)
+        part = printable(part)
+        lead = " " * (len(part) - len(part.lstrip()) + 2) if part.startswith(" ") else ""
+        rows = wrap(
+            part, max(8, width - indent), subsequent_indent=lead[: width // 3], replace_whitespace=False
+        )
         out += [line((pad + row, style)) for row in rows or [""]]
     return out
 

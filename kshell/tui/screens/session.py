@@ -187,6 +187,7 @@ class SessionScreen(SessionView):
         word = one_word(argument)
         if word in ("", "best"):
             self.following = True
+            self.follow()
             return
         row = self._kernel(word)
         self.following = False

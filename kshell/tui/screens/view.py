@@ -53,6 +53,7 @@ class SessionView(Screen[None]):
         self.chosen = ""
         self.following = True
         self.pane_chosen = False
+        self._frames = 0
         self.mode = Mode.SOURCE
         self.recent = list(PANES)
         self.zoomed = ""
@@ -186,7 +187,9 @@ class SessionView(Screen[None]):
         session, dirty = self.session, self.session.take_dirty()
         whole, self._whole = self._whole, False
         if self.following:
-            self._follow()
+            self._frames += 1
+            if not self.chosen or self._frames >= FRAMES_A_SECOND:
+                self.follow()
         self.session.elapsed = max(self.session.elapsed, self.elapsed)
         self.painter.paint(dirty, whole)
         palette, width = self.shell.palette, self.size.width
@@ -207,9 +210,11 @@ class SessionView(Screen[None]):
         share = replay.position / max(1, len(replay.events))
         return f"replay {speed} {share:.0%}{' ‖' if replay.paused else ''}  "
 
-    def _follow(self) -> None:
-        """Until the person chooses, the cursor is on the kernel being proven, the best, or the newest."""
+    def follow(self) -> None:
+        """Until the person chooses, the cursor is on the kernel being proven, the best, or the newest. It
+        moves at most once a second."""
         session = self.session
+        self._frames = 0
         proving = [key for key in session.order if session.rows[key].proof == "running"]
         if proving and not self.pane_chosen and self.arrangement.mode != "tall" and self.recent[0] != "proof":
             self.show_pane("proof", by_person=False)
@@ -273,7 +278,8 @@ class SessionView(Screen[None]):
         self.recent.insert(0, pane)
         if self.zoomed and self.zoomed != "population":
             self.zoomed = pane
-        self.repaint()
+        self._arrange(self.size.width, self.size.height)
+        self.paint()
         if in_pane:
             self.call_after_refresh(self.views[pane].focus)
 

@@ -11,6 +11,7 @@ from kshell.tui.commands import COMMANDS
 from kshell.tui.draw.text import line
 from kshell.tui.layout import Group
 from kshell.tui.palette import Palette
+from kshell.tui.widgets.strips import strip_of
 
 
 class OneLine(Widget):
@@ -30,7 +31,7 @@ class OneLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         """The line, cut or padded to the width."""
-        strip = Strip(self.line.render(self.app.console), self.line.cell_len)
+        strip = strip_of(self.line, self.app.console)
         return strip.crop_extend(0, self.size.width, None).apply_style(self.rich_style)
 
 
@@ -65,7 +66,7 @@ class PaneStrip(OneLine):
             self._places.append((start, text.cell_len, pane))
         if note:
             text.append(f" {note} ", palette.note)
-        rest = max(0, self.size.width - text.cell_len)
+        rest = max(0, self.size.width - text.cell_len - 1)
         text.append("─" * rest, palette.faint)
         self.show(text)
 

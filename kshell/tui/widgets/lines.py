@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.style import Style
 from rich.text import Text
 from textual.binding import Binding, BindingType
 from textual.geometry import Offset, Region, Size
@@ -11,6 +12,7 @@ from textual.selection import Selection
 from textual.strip import Strip
 
 from kshell.tui.palette import Palette
+from kshell.tui.widgets.strips import strip_of
 
 EMPTY = Text("")
 
@@ -31,8 +33,34 @@ class Lines(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.palette = Palette()
+        self._palette = Palette()
         self._lines: Sequence[Text] = ()
+        self._base: Style | None = None
+        self._drawn: dict[int, tuple[Text, int, int, Strip]] = {}
+
+    @property
+    def palette(self) -> Palette:
+        """The styles lines are drawn with."""
+        return self._palette
+
+    @palette.setter
+    def palette(self, palette: Palette) -> None:
+        if palette is not self._palette:
+            self._palette, self._base = palette, None
+            self._drawn.clear()
+
+    def notify_style_update(self) -> None:
+        """The widget's own colours changed."""
+        super().notify_style_update()
+        self._base = None
+        self._drawn.clear()
+
+    @property
+    def base(self) -> Style:
+        """Colours under every line, kept: working them out anew for each line is slow."""
+        if self._base is None:
+            self._base = self.rich_style
+        return self._base
 
     @property
     def room(self) -> int:
@@ -56,6 +84,8 @@ class Lines(ScrollView, can_focus=True):
             after = lines[y] if y < len(lines) else None
             if before is not after and before != after:
                 self.refresh_line(y)
+            elif y < len(lines) and before is not None and isinstance(lines, list):
+                lines[y] = before
 
     def line(self, y: int) -> Text:
         """Line number y, or an empty one beyond the end."""
@@ -66,20 +96,34 @@ class Lines(ScrollView, can_focus=True):
         return "\n".join(line.plain.rstrip() for line in self._lines)
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the screen."""
+        """Draw one line of the screen. The strip of a text that is still the same object is kept."""
         scroll_x, scroll_y = self.scroll_offset
-        return self.draw(self.line(y + scroll_y), scroll_x, y + scroll_y)
+        y += scroll_y
+        text, width = self.line(y), self.size.width
+        if self.text_selection is not None:
+            return self.draw(self._selected(text, y)).crop_extend(scroll_x, scroll_x + width, self.base)
+        kept = self._drawn.get(y)
+        if kept is not None and kept[0] is text and kept[1:3] == (scroll_x, width):
+            return kept[3]
+        strip = self.draw(text).crop_extend(scroll_x, scroll_x + width, self.base)
+        strip = strip.apply_offsets(scroll_x, y)
+        if len(self._drawn) > 4 * max(1, self.size.height):
+            self._drawn.clear()
+        self._drawn[y] = (text, scroll_x, width, strip)
+        return strip
 
-    def draw(self, text: Text, scroll_x: int, y: int) -> Strip:
-        """A Text as a strip of the widget's width, the selected part of it reversed."""
+    def draw(self, text: Text) -> Strip:
+        """A text over the widget's colours."""
+        return strip_of(text, self.app.console).apply_style(self.base)
+
+    def _selected(self, text: Text, y: int) -> Text:
         selection = self.text_selection
-        if selection is not None and (span := selection.get_span(y)) is not None:
-            start, end = span
-            text = text.copy()
-            text.stylize(self.palette.cursor, start, len(text) if end == -1 else end)
-        strip = Strip(text.render(self.app.console), text.cell_len)
-        strip = strip.crop_extend(scroll_x, scroll_x + self.size.width, None)
-        return strip.apply_style(self.rich_style).apply_offsets(scroll_x, y)
+        span = selection.get_span(y) if selection is not None else None
+        if span is None:
+            return text
+        text = text.copy()
+        text.stylize(self.palette.cursor, span[0], len(text) if span[1] == -1 else span[1])
+        return text
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
         """The text under a mouse selection."""

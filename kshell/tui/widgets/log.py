@@ -2,6 +2,7 @@
 
 from rich.text import Text
 from textual.geometry import Size
+from textual.strip import Strip
 
 from kshell.tui.draw.side import log_line
 from kshell.tui.model import LogLine, Session
@@ -40,6 +41,15 @@ class Log(Lines):
         """Keep the end in view."""
         if self._tail:
             self.scroll_end(animate=False, immediate=True)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the screen. Entries move up all the time, so nothing is kept."""
+        scroll_x, scroll_y = self.scroll_offset
+        text = self.line(y + scroll_y)
+        if self.text_selection is not None:
+            text = self._selected(text, y + scroll_y)
+        strip = self.draw(text).crop_extend(scroll_x, scroll_x + self.size.width, self.base)
+        return strip.apply_offsets(scroll_x, y + scroll_y)
 
     def line(self, y: int) -> Text:
         """Draw one entry."""

@@ -9,12 +9,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.geometry import Size
 from textual.message import Message
+from textual.strip import Strip
 
 from kshell.tui.draw import population as draw
 from kshell.tui.model import Session
 from kshell.tui.palette import Palette
 from kshell.tui.widgets.bars import OneLine
 from kshell.tui.widgets.lines import Lines
+from kshell.tui.widgets.strips import strip_of
 
 
 class Chosen(Message):
@@ -62,11 +64,16 @@ class Table(Lines):
             return draw.heading(self.session, item.round, self.room, self.palette)
         current = item.candidate == self.chosen
         row = self.session.rows[item.candidate]
-        text = draw.row_line(self.session, row, self.room, self.palette, current)
-        if current:
-            text.pad_right(max(0, self.size.width - text.cell_len))
-            text.stylize(self.palette.cursor if self.has_focus else self.palette.cursor_idle)
-        return text
+        return draw.row_line(self.session, row, self.room, self.palette, current)
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the screen, the one under the cursor marked over its whole width."""
+        y += self.scroll_offset.y
+        base = self.base
+        if 0 <= y < len(self.items) and self.items[y].candidate and self.items[y].candidate == self.chosen:
+            base += self.palette.cursor if self.has_focus else self.palette.cursor_idle
+        strip = strip_of(self.line(y), self.app.console).apply_style(base)
+        return strip.crop_extend(0, self.size.width, base)
 
     def choose(self, candidate: str) -> None:
         """Put the cursor on a candidate."""

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 
 from textual.pilot import Pilot
 
-from kshell.bench.streams import session
+from kshell.bench._streams import session
 from kshell.engine.control import Action
 from kshell.events import Event
 from kshell.tui.app import KshellApp
@@ -142,7 +142,8 @@ async def taken_in(pilot: Pilot[int], count: int) -> SessionScreen:
     )
     screen = screen_of(app)
     await until(pilot, lambda: screen.session.seen >= count, f"{count} events")
-    await until(pilot, lambda: screen.arrangement.mode == "small" or bool(screen.chosen), "a cursor")
+    await until(pilot, lambda: screen.arrangement.mode != "" and screen.size.width > 0, "a size")
+    screen.follow()
     screen.paint()
     await pilot.pause()
     return screen

@@ -1,5 +1,6 @@
 """A real terminal for a process: a pseudo-terminal and just enough of a screen to read what it draws."""
 
+import codecs
 import fcntl
 import os
 import pty
@@ -90,6 +91,7 @@ class Terminal:
         self.screen = Screen(*size)
         self.raw = ""
         self._rest = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.code: int | None = None
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
@@ -125,12 +127,12 @@ class Terminal:
         if not ready:
             return True
         try:
-            data = os.read(self._fd, 65536).decode(errors="replace")
+            data = self._decoder.decode(os.read(self._fd, 65536))
         except OSError:
             return False
         self.raw += data
         self._rest = self.screen.feed(self._rest + data)
-        return bool(data)
+        return True
 
     def wait(self, met: Callable[[str], bool] | str, seconds: float = 30.0) -> str:
         """Read until the text is on the screen, or the condition of the screen's text holds."""

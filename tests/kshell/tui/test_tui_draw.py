@@ -5,7 +5,7 @@ from rich.text import Text
 
 from insights_db.records import ProofStatus
 from kshell import events as ev
-from kshell.bench.streams import candidate, source
+from kshell.bench._streams import candidate, source
 from kshell.tui.draw import population as table
 from kshell.tui.draw.code import Mode, code_lines, highlight
 from kshell.tui.draw.profile import profile_lines
