@@ -11,6 +11,7 @@ from kshell import events as ev
 from kshell import paths
 from kshell.engine.control import Action, Control
 from kshell.engine.lock import running
+from kshell.engine.log import stored
 from kshell.errors import UserError
 
 POLL = 0.1
@@ -22,8 +23,7 @@ async def tail(store: Store, session: str) -> AsyncGenerator[ev.Event, None]:
     seen = 0
     while True:
         alive = running(paths.locks(), session)
-        for line in store.events(session, seen):
-            event = ev.parse(line)
+        for event in stored(store, session, seen):
             seen = event.seq
             yield event
         if not alive:

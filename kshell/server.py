@@ -3,6 +3,7 @@
 A session runs in a process of its own, so it outlives the server; progress is its event stream."""
 
 import asyncio
+import itertools
 from collections.abc import Awaitable, Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -21,10 +22,10 @@ from kshell.cli import options
 from kshell.cli.known import session_names, session_record
 from kshell.engine.control import Action
 from kshell.engine.lock import running
+from kshell.engine.log import stored
 from kshell.engine.promotion import digest
 from kshell.engine.state import SessionState, fold
 from kshell.errors import UserError
-from kshell.events import parse
 from kshell.text import describe
 from semantics.span import Refusal
 
@@ -160,12 +161,8 @@ async def events(session: str, after: int = 0, limit: int = 200) -> list[dict[st
     """The events of a session with a number above `after`, in order, at most `limit`."""
     with wiring.store() as store:
         name = session_record(store, session).name
-        found: list[dict[str, Any]] = []
-        for line in store.events(name, after):
-            if len(found) >= limit:
-                break
-            found.append(parse(line).model_dump(mode="json"))
-        return found
+        page = itertools.islice(stored(store, name, after), limit)
+        return [event.model_dump(mode="json") for event in page]
 
 
 async def steer(session: str, action: Action, target: str = "") -> str:
@@ -264,7 +261,7 @@ def _task_info(task: Any) -> TaskInfo:
 
 
 def _state(store: Store, name: str) -> SessionState:
-    return fold(parse(line) for line in store.events(name))
+    return fold(stored(store, name))
 
 
 def _session_info(store: Store, name: str) -> SessionInfo:

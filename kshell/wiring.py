@@ -189,7 +189,13 @@ def resumed(database: "Store", record: "SessionRecord", settings: "Settings") ->
     from kshell.engine.log import EventLog
     from semantics.task import Task, Workload
 
-    chosen = Task.model_validate_json(record.task_body)
+    try:
+        chosen = Task.model_validate_json(record.task_body)
+    except ValueError:
+        raise UserError(
+            f"the task of session {record.name} was written by another version of kshell; "
+            f"`kshell replay {record.name}` shows the session"
+        ) from None
     sizes = Workload(axes=record.axes, seed=settings.seed)
     left = settings.left_of(EventLog(database, record.name).state.budget)
     return _session(database, record.name, chosen, sizes, settings, parts(left))

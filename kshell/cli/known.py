@@ -2,6 +2,9 @@
 
 from insights_db.store import SessionRecord, Store
 from kshell import events as ev
+from kshell import paths
+from kshell.engine.lock import running
+from kshell.engine.log import stored
 from kshell.engine.settings import Settings, checked_name
 from kshell.errors import UserError, nearest
 
@@ -37,13 +40,21 @@ def newest(store: Store) -> SessionRecord:
 
 
 def settings_of(record: SessionRecord) -> Settings:
-    """The settings a session was started with."""
-    return Settings.model_validate_json(record.options)
+    """The settings a session was started with. Raises UserError for those of another version."""
+    from pydantic import ValidationError
+
+    try:
+        return Settings.model_validate_json(record.options)
+    except ValidationError:
+        raise UserError(
+            f"session {record.name} was started by another version of kshell and cannot go on here; "
+            f"`kshell replay {record.name}` shows it"
+        ) from None
 
 
 def events_of(store: Store, name: str) -> list[ev.Event]:
     """All events of a session."""
-    return [ev.parse(line) for line in store.events(name)]
+    return list(stored(store, name))
 
 
 def session_names(store: Store, tasks: list[str], wanted: str | None) -> list[str]:
@@ -62,7 +73,7 @@ def session_names(store: Store, tasks: list[str], wanted: str | None) -> list[st
     found: list[str] = []
     for task in tasks:
         number = 1
-        while (name := f"{task}-{number}") in taken:
+        while (name := f"{task}-{number}") in taken or running(paths.locks(), name):
             number += 1
         taken.add(name)
         found.append(name)

@@ -1,11 +1,28 @@
 """The event log of one session: number, store, fold. What was stored is what happened."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from pydantic import ValidationError
 
 from insights_db.store import Store
 from insights_db.writer import Writer
 from kshell import events as ev
 from kshell.engine.state import SessionState
+from kshell.errors import UserError
+
+
+def stored(store: Store, session: str, after: int = 0) -> Iterator[ev.Event]:
+    """The events of a session with `seq > after`. Raises UserError for one this version cannot read."""
+    for number, line in enumerate(store.events(session, after), after + 1):
+        try:
+            yield ev.parse(line)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise UserError(
+                f"event {number} of session {session} cannot be read by this kshell: "
+                f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}; use the version that "
+                f"made it, or forget it with `kshell sessions --delete {session}`"
+            ) from None
 
 
 class EventLog:
@@ -16,8 +33,8 @@ class EventLog:
         self._session = session
         self.elapsed = elapsed
         self.state = SessionState()
-        for line in store.events(session):
-            self.state.apply(ev.parse(line))
+        for event in stored(store, session):
+            self.state.apply(event)
 
     def append(self, *events: ev.Event) -> list[ev.Event]:
         """Store events, all or none, and fold them; returns them with `seq` and `elapsed` set.

@@ -21,7 +21,7 @@ from kshell.engine.clock import WorkClock
 from kshell.engine.control import ON_CANDIDATES, Action, Control
 from kshell.engine.desk import Complaining, Desk, Parts
 from kshell.engine.evaluation import evaluate_round
-from kshell.engine.log import EventLog
+from kshell.engine.log import EventLog, stored
 from kshell.engine.promotion import digest
 from kshell.engine.proving import attack_round, promote, prove_asked, prove_last, prove_round
 from kshell.engine.settings import Settings
@@ -76,7 +76,7 @@ class Session:
 
     def past(self) -> list[ev.Event]:
         """What was stored before this process took the session up; call it before `run`."""
-        return [ev.parse(line) for line in self._desk.store.events(self.name)]
+        return list(stored(self._desk.store, self.name))
 
     async def run(self) -> AsyncGenerator[ev.Event, None]:
         """The session's events as they happen; each is stored before it is yielded.
@@ -128,18 +128,20 @@ class Session:
             return
         settings = desk.settings
         if desk.store.session(self.name) is None:
-            desk.store.add_session(
-                new_session(
-                    self.name,
-                    desk.task.name,
-                    desk.workload.axes,
-                    device=settings.device,
-                    generator=settings.generator,
-                    seed=settings.seed,
-                    task_body=desk.task.model_dump_json(),
-                    options=settings.model_dump_json(),
-                )
+            record = new_session(
+                self.name,
+                desk.task.name,
+                desk.workload.axes,
+                device=settings.device,
+                generator=settings.generator,
+                seed=settings.seed,
+                task_body=desk.task.model_dump_json(),
+                options=settings.model_dump_json(),
             )
+            try:
+                desk.store.add_session(record)
+            except ValueError as error:
+                raise UserError(f"{error}; choose another name with --session") from None
         desk.emit(
             ev.SessionStarted(
                 session=self.name,

@@ -190,6 +190,36 @@ def test_a_full_disk_stops_the_session_and_resume_goes_on(
     assert kshell("resume", "relu-1", "--headless").code == 0
 
 
+def test_an_event_of_another_version(kshell: Command, journal: fakes.Journal) -> None:
+    kshell("run", "relu", *SMALL, "--json")
+    raw = sqlite3.connect(paths.database())
+    with raw:
+        raw.execute("UPDATE events SET body = json_set(body, '$.colour', 'red') WHERE seq = 5")
+    raw.close()
+    for words in (("replay", "relu-1", "--headless"), ("resume", "relu-1", "--headless")):
+        ran = kshell(*words)
+        assert ran.code == 2
+        assert "event 5 of session relu-1" in ran.complaint and "colour" in ran.complaint
+
+
+@pytest.mark.parametrize("column", ["options", "task_body"])
+def test_settings_or_a_task_of_another_version(kshell: Command, journal: fakes.Journal, column: str) -> None:
+    kshell("run", "relu", *SMALL, "--json")
+    raw = sqlite3.connect(paths.database())
+    with raw:
+        raw.execute(f"UPDATE sessions SET {column} = '{{\"colour\": 1}}'")
+    raw.close()
+    ran = kshell("resume", "relu-1", "--headless")
+    assert ran.code == 2 and "another version of kshell" in ran.complaint
+    assert kshell("replay", "relu-1", "--headless").code == 0
+
+
+def test_a_name_that_another_process_just_took(kshell: Command, journal: fakes.Journal) -> None:
+    with held(paths.locks(), "relu-1"):
+        assert kshell("run", "relu", *SMALL, "--json").code == 0
+    assert [s["name"] for s in json.loads(kshell("sessions", "--json").out)] == ["relu-2"]
+
+
 def test_an_error_nobody_foresaw_is_one_line(
     kshell: Command, journal: fakes.Journal, monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
