@@ -9,7 +9,7 @@ from kshell import events as ev
 from kshell.engine.budget import no_more_proofs
 from kshell.engine.desk import Desk
 from kshell.engine.promotion import fits, obstacle
-from kshell.engine.state import CandidateState
+from kshell.engine.state import CandidateState, is_try
 from kshell.errors import UserError
 
 
@@ -61,42 +61,46 @@ async def attack_round(desk: Desk, number: int) -> None:
 
 async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bool:
     """Attack a candidate, try to prove it, promote it when the proof closes. True: promoted.
-    `asked`: the person asked for it, which is not held back by caps."""
-    if not await attack(desk, known):
-        return False
-    if not asked and no_more_proofs(desk.budget_now()):
-        return False
+
+    `asked`: the person asked for it, which no cap holds back. A candidate the prover knows beforehand
+    to be beyond it costs no attack and no try; why is recorded all the same."""
+    key = await asyncio.to_thread(_key, desk, known)
+    if key != "":
+        if not await attack(desk, known):
+            return False
+        if not asked and no_more_proofs(desk.budget_now()):
+            return False
     await desk.gate()
     desk.emit(ev.ProofStarted(candidate=known.id, checker=desk.parts.prover.checker))
-    proof, tried = await _stored_or_tried(desk, known, asked=asked)
-    counts = tried and proof.status is not ProofStatus.REFUSED
-    desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(counts)))
+    stored = _stored(desk, known, key)
+    if stored is not None and (stored.status is ProofStatus.PROVEN or not asked):
+        for obligation in stored.obligations:
+            closed = ev.ObligationClosed(
+                candidate=known.id, obligation=obligation, total=len(stored.obligations)
+            )
+            desk.emit(closed)
+        desk.emit(ev.ProofFinished(candidate=known.id, proof=stored), desk.spend())
+    else:
+        proof = await _tried(desk, known)
+        desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(is_try(proof))))
     return promote(desk, known)
 
 
-async def _stored_or_tried(desk: Desk, known: CandidateState, *, asked: bool) -> tuple[Proof, bool]:
-    """A finished proof of the same key, or a new try; True when it was tried now. What the person asks
-    for is tried again unless it is proven."""
-    stored = await asyncio.to_thread(_stored, desk, known)
-    if stored is None or (asked and stored.status is not ProofStatus.PROVEN):
-        return await _tried(desk, known), True
-    for obligation in stored.obligations:
-        desk.emit(
-            ev.ObligationClosed(candidate=known.id, obligation=obligation, total=len(stored.obligations))
-        )
-    return stored, False
-
-
-def _stored(desk: Desk, known: CandidateState) -> Proof | None:
-    """Provers that can tell a proof's key beforehand let finished proofs be found again."""
+def _key(desk: Desk, known: CandidateState) -> str | None:
+    """What the proof will be kept under; the empty string when the prover cannot state it, None when
+    it cannot tell beforehand."""
     key_of = getattr(desk.parts.prover, "key", None)
     if not callable(key_of):
         return None
     try:
-        key = key_of(known.candidate, desk.task, desk.workload)
+        return str(key_of(known.candidate, desk.task, desk.workload))
     except Exception:
         return None
-    proof = desk.store.proof(str(key)) if key else None
+
+
+def _stored(desk: Desk, known: CandidateState, key: str | None) -> Proof | None:
+    """The finished proof of that key, of this or an earlier session."""
+    proof = desk.store.proof(key) if key else None
     return proof if proof is not None and proof.candidate == known.id else None
 
 
@@ -160,31 +164,42 @@ async def prove_asked(desk: Desk) -> None:
 
 
 async def prove_round(desk: Desk, number: int) -> None:
-    """After a round: one proof, of the best candidate, unless it has been tried or one as good is
-    promoted already. A round has one such proof, also when the session is resumed within it."""
-    if desk.settings.prove != "rounds" or number in desk.state.proved_rounds:
+    """After a round: one try, of the best candidate the prover can take on, unless it has been tried or
+    one as good is promoted already. A round has one try, also when the session is resumed within it."""
+    if desk.settings.prove != "rounds" or number in desk.state.tried_rounds:
         return
     for known in desk.state.ranked():
-        if known.promoted or known.proof is not None:
+        if known.promoted or (known.proof is not None and is_try(known.proof)):
             return
-        if known.id in desk.state.banned:
+        if known.proof is not None or known.id in desk.state.banned:
             continue
-        if await attack(desk, known):
-            await prove(desk, known)
+        await prove(desk, known)
+        if known.proof is not None and is_try(known.proof):
             return
 
 
 async def prove_last(desk: Desk) -> str | None:
-    """At the end: the best by reward, until one is proven. Returns why it stopped short, if it did."""
+    """At the end: the best by reward, until one is proven or `prove_top` were tried. Returns why it
+    stopped short, if it did."""
     if desk.settings.prove == "never":
         return "proofs were switched off (--prove never)"
     while True:
         best = [known for known in desk.state.ranked() if known.id not in desk.state.banned]
-        known = next((k for k in best[: desk.settings.prove_top] if k.promoted or k.proof is None), None)
-        if known is None:
-            return f"the {desk.settings.prove_top} best were tried" if best else None
-        if known.promoted:
-            return None
+        known, tried = _next(best)
+        if known is None or known.promoted:
+            return "none of the valid kernels could be proven" if best and known is None else None
+        if tried >= desk.settings.prove_top:
+            return f"the {tried} best were tried"
         if reason := no_more_proofs(desk.budget_now()):
             return reason
         await prove(desk, known)
+
+
+def _next(best: list[CandidateState]) -> tuple[CandidateState | None, int]:
+    """The first candidate that is promoted or was not looked at, and how many before it were tried."""
+    tried = 0
+    for known in best:
+        if known.promoted or known.proof is None:
+            return known, tried
+        tried += is_try(known.proof)
+    return None, tried

@@ -165,7 +165,7 @@ class SessionState:
     resumed: int = 0
     verifying: tuple[str, str] | None = None
     proving: str | None = None
-    proved_rounds: set[int] = field(default_factory=set)
+    tried_rounds: set[int] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     finished: SessionFinished | None = None
 
@@ -247,8 +247,8 @@ class SessionState:
                 known.proof, known.proving, self.proving = proof, False, None
                 if event.candidate in self.wanted:
                     self.wanted.remove(event.candidate)
-                else:
-                    self.proved_rounds.add(self.round)
+                elif is_try(proof):
+                    self.tried_rounds.add(self.round)
             case CandidatePromoted():
                 known = self.candidates[event.candidate]
                 known.certificate, known.export = event.certificate, event.export
@@ -308,6 +308,12 @@ class SessionState:
         """Promoted candidates, best reward first."""
         found = [c for c in self.candidates.values() if c.promoted]
         return sorted(found, key=lambda c: -c.value)
+
+
+def is_try(proof: Proof) -> bool:
+    """Whether a checker was at work: not for a kernel that was refused, or whose proof the prover could
+    not even state."""
+    return bool(proof.key) and proof.status is not ProofStatus.REFUSED
 
 
 def fold(events: Iterable[Event]) -> SessionState:

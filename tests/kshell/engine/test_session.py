@@ -8,13 +8,14 @@ import pytest
 from agents.llm.failures import Kind, LLMFailure
 from agents.llm.ledger import CapReached
 from agents.protocols import GenerationContext, Proposal, Spent
-from insights_db.records import CompileResult, ProofStatus
+from insights_db.records import Candidate, CompileResult, Proof, ProofStatus
 from insights_db.store import Store
 from kshell import events as ev
 from kshell.engine.control import Control
 from kshell.engine.session import Session, drain
 from kshell.engine.state import fold
 from kshell.errors import UserError
+from semantics.task import Task, Workload
 from tests.kshell.engine import fakes
 
 
@@ -153,6 +154,37 @@ async def test_a_proof_of_an_earlier_session_is_found_again(store: Store, tmp_pa
     assert not any(line.startswith("prove ") for line in journal.lines)
     assert second.state.budget.proof_tries == 0 < first.state.budget.proof_tries
     assert set(promoted.obligations) == {"safe", "equal"}
+
+
+class Narrow(fakes.FakeProver):
+    """Can state a proof for one candidate in six, and closes those."""
+
+    def key(self, candidate: Candidate, task: Task, workload: Workload) -> str:
+        return f"key {candidate.id}" if fakes.quality(candidate) % 6 == 0 else ""
+
+    async def prove(self, candidate, task, workload, on_obligation):  # type: ignore[no-untyped-def]
+        if self.key(candidate, task, workload):
+            return await super().prove(candidate, task, workload, on_obligation)
+        return Proof(
+            candidate=candidate.id, key="", status=ProofStatus.UNPROVEN, reason="loops are beyond it"
+        )
+
+
+async def test_kernels_beyond_the_prover_cost_no_try_and_do_not_hide_provable_ones(
+    store: Store, tmp_path: Path
+) -> None:
+    journal = fakes.Journal()
+    made = fakes.replaced(fakes.parts(journal), prover=Narrow(journal))
+    session = fakes.session(store, tmp_path, made, rounds=4, group=6, prove_top=1, attack_top=0)
+    await drain(session)
+    promoted, *_ = session.state.promoted
+    better = [known for known in session.state.ranked() if known.value > promoted.value]
+    assert len(better) > 1
+    for known in better:
+        assert known.proof is not None and known.proof.reason == "loops are beyond it"
+        assert not known.attacked
+    assert promoted.attacked == {"falsifier"}
+    assert session.state.budget.proof_tries == sum(line.startswith("prove ") for line in journal.lines)
 
 
 class Paid(fakes.FakeGenerator):
