@@ -337,8 +337,6 @@ def complement(value: Value, span: Span) -> Value:
 
 def select(cond: Bool, a: Value, b: Value, span: Span) -> Value:
     """`cond ? a : b` of values without effects, in the common type."""
-    if isinstance(cond.expr, BLit):
-        return a if cond.expr.value else b
     if isinstance(a, Bool) and isinstance(b, Bool):
         x, y = to_int(a, span), to_int(b, span)
         return to_bool(Int(ISelect(cond.expr, x.expr, y.expr), IntType.I32), span)

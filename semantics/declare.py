@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from semantics import ast
 from semantics.convert import convert, to_bool, to_int, type_of
-from semantics.core import ILit, IntType, SetI, Space
+from semantics.core import CmpOp, IBin, ICast, ICmp, ILit, IntOp, IntType, IVar, SetI, Space, While
 from semantics.elaborate import evaluate, locate
 from semantics.span import Refusal, Span
 from semantics.state import State
@@ -35,6 +35,7 @@ from semantics.values import (
 )
 
 _ELEMENTS = 1 << 16
+_STORES = 64
 
 
 def declare(st: State, d: ast.Decl) -> None:
@@ -114,8 +115,10 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
         return
     if constexpr:
         raise Refusal(f"the value of constexpr {v.name} is not known at compile time", v.span, "use const")
-    place = st.variable(v.name, ty, v.span, const)
-    st.initialise(place, value, v.span)
+    place: Place | None = st.adopt(v.name, value, ty, const)
+    if place is None:
+        place = st.variable(v.name, ty, v.span, const)
+        st.initialise(place, value, v.span)
     st.bind(v.name, place, v.span)
 
 
@@ -185,8 +188,6 @@ def freeze(st: State, place: Place, span: Span) -> Place:
     """A place whose index no longer depends on variables that may change."""
     if isinstance(place, Cell) and not isinstance(place.index, ILit):
         var = st.int_var("at", IntType.I64)
-        from semantics.core import ICast, IVar
-
         st.emit(SetI(var, ICast(IntType.I64, place.index), span))
         return Cell(place.array, IVar(var, IntType.I64), place.type, place.const)
     return place
@@ -238,6 +239,7 @@ def _local_array(st: State, d: ast.Decl, v: ast.Declarator) -> None:
         flat = _flatten(st, v.init, sizes, ty)
         for k, value in enumerate(flat):
             st.initialise(Cell(array, ILit(k), _scalar(scalar)), value, v.span)
+        _zero_rest(st, array, scalar, len(flat), total, v.span)
     elif v.init is not None:
         raise Refusal("an array is initialised with {...}", v.span)
     const = v.type.const or "constexpr" in d.storage
@@ -245,7 +247,7 @@ def _local_array(st: State, d: ast.Decl, v: ast.Declarator) -> None:
 
 
 def _flatten(st: State, init: ast.InitList, sizes: tuple[int, ...], ty: Ty) -> list[Value]:
-    """Element values of an initialiser in row-major order; what is missing is zero."""
+    """Element values of an initialiser in row-major order, up to the last one written."""
     inner = 1
     for size in sizes[1:]:
         inner *= size
@@ -254,13 +256,36 @@ def _flatten(st: State, init: ast.InitList, sizes: tuple[int, ...], ty: Ty) -> l
     out: list[Value] = []
     for item in init.items:
         if len(sizes) > 1 and isinstance(item, ast.InitList):
-            out += _flatten(st, item, sizes[1:], ty)
+            out += _pad(st, item, sizes[1:], ty)
         else:
             value = typed(st, ty, item)
             out += value.items if isinstance(value, Vec) else [value]
+    return out
+
+
+def _pad(st: State, init: ast.InitList, sizes: tuple[int, ...], ty: Ty) -> list[Value]:
+    """`_flatten` filled up with zeros to the whole of a row."""
+    out = _flatten(st, init, sizes, ty)
+    total = ty.lanes if isinstance(ty, VecTy) else 1
+    for size in sizes:
+        total *= size
     scalar = ty.elem if isinstance(ty, VecTy) else ty
-    total = inner * sizes[0] * (ty.lanes if isinstance(ty, VecTy) else 1)
     return out + [zero(scalar, init.span)] * (total - len(out))
+
+
+def _zero_rest(st: State, array: int, scalar: Ty, first: int, total: int, span: Span) -> None:
+    """Store zeros from an element to the end of a local array: a loop when they are many."""
+    kind = _scalar(scalar)
+    if total - first <= _STORES:
+        for k in range(first, total):
+            st.initialise(Cell(array, ILit(k), kind), zero(scalar, span), span)
+        return
+    var = st.int_var("zero", IntType.I32)
+    st.emit(SetI(var, ILit(first), span))
+    with st.block() as body:
+        st.initialise(Cell(array, IVar(var), kind), zero(scalar, span), span)
+        st.emit(SetI(var, IBin(IntOp.ADD, IntType.I32, IVar(var), ILit(1)), span))
+    st.emit(While(ICmp(CmpOp.LT, IVar(var), ILit(total)), tuple(body), span))
 
 
 def _shared(st: State, d: ast.Decl, v: ast.Declarator) -> None:

@@ -410,7 +410,8 @@ def _ternary(st: State, e: ast.Ternary) -> Value:
     known = constant(cond)
     if known is not None:
         st.out.extend(then if known else other)
-        return a if known else b
+        chosen = a if known else b
+        return chosen if isinstance(chosen, Nothing) else convert(chosen, _common(a, b, e.span), e.span)
     if isinstance(a, Nothing) and isinstance(b, Nothing):
         st.emit(CoreIf(cond.expr, tuple(then), tuple(other), e.span))
         return a
@@ -421,7 +422,7 @@ def _ternary(st: State, e: ast.Ternary) -> Value:
         if then or other:
             raise Refusal("a pointer chosen by a condition with effects is outside the language", e.span)
         return select(cond, a, b, e.span)
-    place = st.variable("sel", common, e.span)
+    place = st.temporary("sel", common, e.span)
     with st.block() as then_set:
         st.initialise(place, a, e.then.span)
     with st.block() as other_set:

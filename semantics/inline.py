@@ -44,6 +44,7 @@ from semantics.values import (
 )
 
 _DEPTH = 24
+_CALLS = 4000
 TemplateArg = int | Ty
 
 
@@ -222,6 +223,9 @@ def inline_call(st: State, f: ast.Function, e: ast.Call) -> Value:
         raise Refusal(f"{f.name} calls itself; recursion is outside the language", e.span, "use a loop")
     if len(st.stack) > _DEPTH:
         raise Refusal(f"helpers nest deeper than {_DEPTH}", e.span)
+    st.inlined += 1
+    if st.inlined > _CALLS:
+        raise Refusal(f"more than {_CALLS} calls of helpers in one kernel", e.span, "use loops")
     if len(e.args) != len(f.params):
         raise Refusal(f"{f.name} takes {len(f.params)} arguments, not {len(e.args)}", e.span)
     arguments: list[Entity] = []

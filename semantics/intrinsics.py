@@ -272,6 +272,7 @@ def _shuffle(st: State, e: ast.Call) -> Value:
         source = st.real_var("lane")
         st.emit(SetR(source, real.expr, e.span))
     out = st.real_var("shfl")
+    st.temporaries.add(("real", out))
     st.emit(Shfl(_SHUFFLES[e.name], out, source, lane.expr, width, e.span))
     return Real(RVar(out), real.type)
 

@@ -316,7 +316,7 @@ def _return_value(st: State, value: ast.Expr | None, span: Span) -> None:
         raise Refusal("this function must return a value", span)
     out: Value = convert(evaluate(st, value), frame.returns, span)
     if frame.result is None:
-        frame.result = st.variable("result", frame.returns, span)
+        frame.result = st.temporary("result", frame.returns, span)
     st.initialise(frame.result, out, span)
 
 

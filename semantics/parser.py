@@ -1,5 +1,6 @@
 """CUDA C text to the surface AST. Raises Refusal with line, column and a hint for anything else."""
 
+from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -15,7 +16,8 @@ from semantics.lexer import REFUSED_WORDS, Tok, tokenize
 from semantics.preprocess import preprocess
 from semantics.span import NOWHERE, Refusal, Span
 
-_DEPTH = 200
+_DEPTH = 100
+_TREE = 130
 
 
 class _Tokens(Lexer):
@@ -47,7 +49,23 @@ def parse(source: str) -> ast.Module:
         items = _parser().parse(cast(Any, tokens))
     except UnexpectedToken as error:
         raise _unexpected(error, tokens) from None
-    return ast.Module(pre.includes, pre.defines, tuple(cast(list[ast.Item], items)))
+    module = ast.Module(pre.includes, pre.defines, tuple(cast(list[ast.Item], items)))
+    _check_depth(module)
+    return module
+
+
+def _check_depth(module: ast.Module) -> None:
+    """The tree is no deeper than the recursive passes over it can follow."""
+    stack: list[tuple[Any, int, Span]] = [(module, 0, NOWHERE)]
+    while stack:
+        node, depth, span = stack.pop()
+        if isinstance(node, tuple):
+            stack.extend((child, depth, span) for child in node)
+        elif is_dataclass(node) and not isinstance(node, Span):
+            span = getattr(node, "span", span)
+            if depth > _TREE:
+                raise Refusal(f"statements or expressions nest deeper than {_TREE}", span, "split them")
+            stack.extend((getattr(node, f.name), depth + 1, span) for f in fields(node))
 
 
 def _classify(tokens: list[Tok]) -> list[Tok]:

@@ -45,6 +45,13 @@ DTYPES = {
 
 def load(source: str) -> "Program":
     """Parse and check a candidate. Raises Refusal with line, column, reason and a hint."""
+    try:
+        return _load(source)
+    except RecursionError:
+        raise Refusal("the source nests too deeply", hint="split expressions and helpers") from None
+
+
+def _load(source: str) -> "Program":
     module = parse(source)
     unit = make_unit(module)
     kernels = {f.name: f for f in module.functions("global")}

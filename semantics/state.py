@@ -110,6 +110,8 @@ class State:
     watched: set[int] = field(default_factory=set)
     depth: int = 0
     rebinds: int = 0
+    inlined: int = 0
+    temporaries: set[tuple[str, int]] = field(default_factory=set)
     loaded: Load | None = None
     loaded_value: RExpr | IExpr | None = None
 
@@ -271,6 +273,27 @@ class State:
         if isinstance(place, Register | Members) and place.const:
             raise Refusal("assignment to a constant", span, "remove const or use another variable")
         self.initialise(place, value, span)
+
+    def adopt(self, name: str, value: Value, ty: Ty, const: bool) -> Register | None:
+        """A temporary that holds the value becomes the variable, when there is one."""
+        match value:
+            case Real(RVar(var)) if isinstance(ty, RealTy) and ("real", var) in self.temporaries:
+                self.temporaries.discard(("real", var))
+                self.real_vars[var] = self.fresh(name)
+                return Register(var, ty, const)
+            case Int(IVar(var, kind)) if kind == ty and ("int", var) in self.temporaries:
+                self.temporaries.discard(("int", var))
+                self.int_vars[var] = (self.fresh(name), kind)
+                return Register(var, kind, const)
+            case _:
+                return None
+
+    def temporary(self, name: str, ty: Ty, span: Span) -> Place:
+        """A variable of the lowering's own, read once: `adopt` may turn it into a named one."""
+        place = self.variable(name, ty, span)
+        if isinstance(place, Register):
+            self.temporaries.add(("real" if isinstance(ty, RealTy) else "int", place.var))
+        return place
 
     def initialise(self, place: Place, value: Value, span: Span) -> None:
         """First assignment: like `write`, and const places accept it."""

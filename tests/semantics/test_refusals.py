@@ -223,3 +223,26 @@ def test_rendering_shows_line_caret_and_hint() -> None:
 def test_place_inside_a_macro_is_the_place_of_its_use() -> None:
     found = refusal(in_kernel("y[0] = BAD(1);", "#define BAD(v) (v + missing)"))
     assert (found.span.line, found.span.column) == (3, 8)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "y[0] = " + "+".join(["n"] * 3000) + ";",
+        "y[0] = " + "-" * 1 + " - ".join(["-"] * 400) + "1;",
+        "y[0] = " + "(" * 3000 + "1" + ")" * 3000 + ";",
+        "{" * 3000 + "}" * 3000,
+        "if (n) " * 3000 + ";",
+        "else ".join(f"if (n == {k}) y[{k}] = 1; " for k in range(400)),
+    ],
+    ids=["sum", "signs", "parentheses", "blocks", "branches", "chain"],
+)
+def test_deep_nesting_is_refused(body: str) -> None:
+    assert "nest" in refusal(in_kernel(body)).reason
+
+
+def test_helpers_that_multiply_are_refused() -> None:
+    helpers = "__device__ float f0(float v) { return v; }" + "".join(
+        f" __device__ float f{k}(float v) {{ return f{k - 1}(v) + f{k - 1}(v); }}" for k in range(1, 20)
+    )
+    assert "calls of helpers" in refusal(in_kernel("y[0] = f19(1.0f);", helpers)).reason
