@@ -119,10 +119,10 @@ theorem warp_ite {c : BExpr} {p q : Stmt} (ho : ∀ l, l < 32 → W.live l → c
     warpWp W (.ite c p q) Q β := by
   have he : ∀ l, (W.place l : Place R).env = W.env l := fun _ => rfl
   rcases h with ⟨hc, β', h1, f0, h2⟩ | ⟨hc, β', h1, f0, h2⟩
-  · exact ⟨β', h1, f0, fun fuel hf site S hS K N hK m hm => (h2 fuel hf _ S hS K N hK m hm).congr
+  · exact ⟨β', h1, f0, fun fuel hf site S hS K N hK m hm => (h2 fuel hf site S hS K N hK m hm).congr
       (WarpCtx.lanes_congr fun l hl hv => by
         simp only [Stmt.tree, he, BExpr.eval_eq _ _ _ (ho l hl hv), hc l hl hv, decide_true])⟩
-  · exact ⟨β', h1, f0, fun fuel hf site S hS K N hK m hm => (h2 fuel hf _ S hS K N hK m hm).congr
+  · exact ⟨β', h1, f0, fun fuel hf site S hS K N hK m hm => (h2 fuel hf (site + p.sites) S hS K N hK m hm).congr
       (WarpCtx.lanes_congr fun l hl hv => by
         simp only [Stmt.tree, he, BExpr.eval_eq _ _ _ (ho l hl hv), hc l hl hv, decide_false])⟩
 
@@ -134,7 +134,8 @@ theorem warp_while {c : BExpr} {body : Stmt} (N : Nat) (I : Nat → WSt R → Pr
     warpWp W (.while c body) Q β := by
   have he : ∀ l, (W.place l : Place R).env = W.env l := fun _ => rfl
   have main : ∀ n k β, k + n = N → I k β → ∃ β', Q β' ∧ ∃ f0, ∀ fuel j, f0 ≤ fuel → f0 ≤ j →
-      ∀ site (S : Scope Cell), W.Fits S → ∀ K N, (∀ m', AgreeW W.cell S.vis β'.own m' β'.mem →
+      ∀ site (S : Scope Cell), W.Fits S → ∀ (K : Nat → Reg R → Tree Cell (Ext R))
+      (N : (Nat → Tree Cell (Ext R)) → Heap Cell (Ext R) → Prop), (∀ m', AgreeW W.cell S.vis β'.own m' β'.mem →
         WarpSafe S (ofElem β'.own) N (W.lanes fun l => K l (β'.reg l)) m') →
       ∀ m, AgreeW W.cell S.vis β.own m β.mem → WarpSafe S (ofElem β.own) N
         (W.lanes fun l => loopTree .fault (c.eval (W.place l).env) (body.tree (W.place l) fuel site) j (K l) (β.reg l)) m := by
@@ -168,7 +169,10 @@ theorem WarpSafe.of_next {S : Scope Cell} (hS : W.Fits S) {own : Nat → Int →
     (h : ∀ th' m', (∀ l, l < 32 → th' l = th l) → AgreeW W.cell S.vis own m' M →
       WNext N (fun o => WarpSafe S o N) (ofElem own) th' m') : WarpSafe S (ofElem own) N th m := by
   refine .fold ⟨fun l r mt => r = th l ∧ mt = m, fun l hl => ?_, fun th' m' H1 H2 => h th' m' ?_ ?_⟩
-  · have := hst l hl; revert this; cases th l <;> simp [Tree.stands, laneWp]
+  · have hs := hst l hl
+    show laneWp S (ofElem own) l (th l) (fun r mt => r = th l ∧ mt = m) m
+    generalize th l = p at hs ⊢
+    cases p <;> first | exact hs.elim | exact ⟨rfl, rfl⟩
   · intro l hl; obtain ⟨_, ⟨h, _⟩, _⟩ := H1 l hl; exact h
   · intro a i hv
     have hof : ofElem own (W.cell a i) = own a i := rfl

@@ -74,67 +74,76 @@ theorem AgreeL.set {P : Place R} {vis own t} {m : Heap Cell (Ext R)} {M : Mem R}
 
 /-- Weakest preconditions of thread code are sound: some final state `σ` satisfies the post, and with
 enough fuel the tree of the code keeps the discipline up to its continuation in `σ`. -/
-theorem Stmt.sound (P : Place R) (Sc : Scope Cell) (own : Cell → Own (Ext R)) (t : Nat) (Pm : Perm R)
-    (hrd : ∀ a i, Pm.rd a i → Sc.vis (P.cell a i) ∧ (own (P.cell a i) = .free ∨ own (P.cell a i) = .lane t))
-    (hwr : ∀ a i x, Pm.wr a i x →
-      Sc.wr (P.cell a i) ∧ (own (P.cell a i) = .lane t ∨ own (P.cell a i) = .same x)) (p : Stmt) :
-    ∀ (Q : St R → Prop) s, p.wp P.env Pm Q s → ∃ σ, Q σ ∧ ∃ f0, ∀ fuel, f0 ≤ fuel → ∀ site K Q' m,
-      AgreeL P.cell Sc.vis own t m s.mem →
+theorem Stmt.sound (P : Place R) (t : Nat) (Pm : Perm R) (p : Stmt) :
+    ∀ (Q : St R → Prop) s, p.wp P.env Pm Q s → ∃ σ, Q σ ∧ ∃ f0, ∀ fuel, f0 ≤ fuel → ∀ (site : Nat)
+      (Sc : Scope Cell) (own : Cell → Own (Ext R)),
+      (∀ a i, Pm.rd a i →
+        Sc.vis (P.cell a i) ∧ (own (P.cell a i) = .free ∨ own (P.cell a i) = .lane t)) →
+      (∀ a i x, Pm.wr a i x →
+        Sc.wr (P.cell a i) ∧ (own (P.cell a i) = .lane t ∨ own (P.cell a i) = .same x)) →
+      ∀ (K : Reg R → Tree Cell (Ext R)) Q' m, AgreeL P.cell Sc.vis own t m s.mem →
       (∀ m', AgreeL P.cell Sc.vis own t m' σ.mem → laneWp Sc own t (K σ.reg) Q' m') →
       laneWp Sc own t (p.tree P fuel site K s.reg) Q' m := by
   induction p with
-  | skip => intro Q s h; exact ⟨s, h, 0, fun _ _ _ K Q' m ha h => h m ha⟩
+  | skip => intro Q s h; exact ⟨s, h, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => h m ha⟩
   | seq p q iha ihb =>
     intro Q s h
     obtain ⟨σ1, h1, f1, h2⟩ := iha _ s h
     obtain ⟨σ, h3, f2, h4⟩ := ihb _ σ1 h1
-    exact ⟨σ, h3, max f1 f2, fun fuel hf site K Q' m ha hk =>
-      h2 fuel (by omega) _ _ _ m ha (fun m' ha' => h4 fuel (by omega) _ K Q' m' ha' hk)⟩
+    exact ⟨σ, h3, max f1 f2, fun fuel hf site Sc own hrd hwr K Q' m ha hk =>
+      h2 fuel (by omega) _ Sc own hrd hwr _ _ m ha
+        (fun m' ha' => h4 fuel (by omega) _ Sc own hrd hwr K Q' m' ha' hk)⟩
   | seti v e =>
     intro Q s ⟨h1, h2⟩
-    exact ⟨_, h2, 0, fun _ _ _ K Q' m ha h => by
+    exact ⟨_, h2, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => by
       simp only [Stmt.tree, IExpr.eval_eq _ _ _ h1]; exact h m ha⟩
   | setr v e =>
     intro Q s ⟨h1, h2⟩
-    exact ⟨_, h2, 0, fun _ _ _ K Q' m ha h => by
+    exact ⟨_, h2, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => by
       simp only [Stmt.tree, RExpr.eval_eq _ _ _ h1]; exact h m ha⟩
   | load v a i =>
     intro Q s ⟨h1, h2, h3, x, h4, h5⟩
-    refine ⟨_, h5, 0, fun _ _ _ K Q' m ha h => ?_⟩
+    refine ⟨_, h5, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => ?_⟩
     simp only [Stmt.tree, IExpr.eval_eq _ _ _ h1]
     rw [if_pos (show P.inBounds a _ from h2)]
     have ⟨hv, ho⟩ := hrd _ _ h3
     exact ⟨hv, ho, x, by rw [(ha _ _ hv).1 ho]; exact h4, h m ha⟩
   | store a i e =>
     intro Q s ⟨h1, h2, h3, h4, h5⟩
-    refine ⟨_, h5, 0, fun _ _ _ K Q' m ha h => ?_⟩
+    refine ⟨_, h5, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => ?_⟩
     simp only [Stmt.tree, IExpr.eval_eq _ _ _ h1, RExpr.eval_eq _ _ _ h3]
     rw [if_pos (show P.inBounds a _ from h2)]
     have ⟨hv, ho⟩ := hwr _ _ _ h4
     exact ⟨hv, ho, h _ (ha.set _ _ _)⟩
   | lload v a i =>
     intro Q s ⟨h1, h2, x, h4, h5⟩
-    refine ⟨_, h5, 0, fun _ _ _ K Q' m ha h => ?_⟩
+    refine ⟨_, h5, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => ?_⟩
     simp only [Stmt.tree, IExpr.eval_eq _ _ _ h1]
     rw [if_pos (show P.inBounds a _ from h2)]; simp only [h4]; exact h m ha
   | lstore a i e =>
     intro Q s ⟨h1, h2, h3, h5⟩
-    refine ⟨_, h5, 0, fun _ _ _ K Q' m ha h => ?_⟩
+    refine ⟨_, h5, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => ?_⟩
     simp only [Stmt.tree, IExpr.eval_eq _ _ _ h1, RExpr.eval_eq _ _ _ h3]
     rw [if_pos (show P.inBounds a _ from h2)]; exact h m ha
   | ite c p q iha ihb =>
     intro Q s ⟨h1, h2, h3⟩
     by_cases hc : c.val P.env s.reg
     · obtain ⟨σ, h4, f, h5⟩ := iha _ s (h2 hc)
-      exact ⟨σ, h4, f, fun fuel hf site K Q' m ha h => by
-        simp only [Stmt.tree, BExpr.eval_eq _ _ _ h1, hc, decide_true]; exact h5 fuel hf _ K Q' m ha h⟩
+      exact ⟨σ, h4, f, fun fuel hf site Sc own hrd hwr K Q' m ha h => by
+        simp only [Stmt.tree, BExpr.eval_eq _ _ _ h1, hc, decide_true]; exact h5 fuel hf _ Sc own hrd hwr K Q' m ha h⟩
     · obtain ⟨σ, h4, f, h5⟩ := ihb _ s (h3 hc)
-      exact ⟨σ, h4, f, fun fuel hf site K Q' m ha h => by
-        simp only [Stmt.tree, BExpr.eval_eq _ _ _ h1, hc, decide_false]; exact h5 fuel hf _ K Q' m ha h⟩
+      exact ⟨σ, h4, f, fun fuel hf site Sc own hrd hwr K Q' m ha h => by
+        simp only [Stmt.tree, BExpr.eval_eq _ _ _ h1, hc, decide_false]; exact h5 fuel hf _ Sc own hrd hwr K Q' m ha h⟩
   | «while» c body ih =>
     intro Q s ⟨n, hn⟩
     have main : ∀ n s, whileN (fun s : St R => c.ok P.env s.reg) (fun s => c.val P.env s.reg) (body.wp P.env Pm) n Q s →
-        ∃ σ, Q σ ∧ ∃ f0, ∀ fuel j, f0 ≤ fuel → f0 ≤ j → ∀ site K Q' m, AgreeL P.cell Sc.vis own t m s.mem →
+        ∃ σ, Q σ ∧ ∃ f0, ∀ fuel j, f0 ≤ fuel → f0 ≤ j → ∀ (site : Nat)
+          (Sc : Scope Cell) (own : Cell → Own (Ext R)),
+          (∀ a i, Pm.rd a i →
+            Sc.vis (P.cell a i) ∧ (own (P.cell a i) = .free ∨ own (P.cell a i) = .lane t)) →
+          (∀ a i x, Pm.wr a i x →
+            Sc.wr (P.cell a i) ∧ (own (P.cell a i) = .lane t ∨ own (P.cell a i) = .same x)) →
+          ∀ (K : Reg R → Tree Cell (Ext R)) Q' m, AgreeL P.cell Sc.vis own t m s.mem →
           (∀ m', AgreeL P.cell Sc.vis own t m' σ.mem → laneWp Sc own t (K σ.reg) Q' m') →
           laneWp Sc own t (loopTree .fault (c.eval P.env) (body.tree P fuel site) j K s.reg) Q' m := by
       intro n; induction n with
@@ -144,20 +153,20 @@ theorem Stmt.sound (P : Place R) (Sc : Scope Cell) (own : Cell → Own (Ext R)) 
         by_cases hc : c.val P.env s.reg
         · obtain ⟨σ1, h4, f1, h5⟩ := ih _ s (h2 hc)
           obtain ⟨σ, h6, f2, h7⟩ := ihn σ1 h4
-          refine ⟨σ, h6, max f1 (f2 + 1), fun fuel j hf hm site K Q' m ha hk => ?_⟩
+          refine ⟨σ, h6, max f1 (f2 + 1), fun fuel j hf hm site Sc own hrd hwr K Q' m ha hk => ?_⟩
           obtain ⟨j, rfl⟩ : ∃ i, j = i + 1 := ⟨j - 1, by omega⟩
           simp only [loopTree, BExpr.eval_eq _ _ _ h1, hc, decide_true]
-          exact h5 fuel (by omega) _ _ _ m ha
-            (fun m' ha' => h7 fuel j (by omega) (by omega) site K Q' m' ha' hk)
-        · refine ⟨s, h3 hc, 1, fun fuel j hf hm site K Q' m ha hk => ?_⟩
+          exact h5 fuel (by omega) _ Sc own hrd hwr _ _ m ha
+            (fun m' ha' => h7 fuel j (by omega) (by omega) site Sc own hrd hwr K Q' m' ha' hk)
+        · refine ⟨s, h3 hc, 1, fun fuel j hf hm site Sc own hrd hwr K Q' m ha hk => ?_⟩
           obtain ⟨j, rfl⟩ : ∃ i, j = i + 1 := ⟨j - 1, by omega⟩
           simp only [loopTree, BExpr.eval_eq _ _ _ h1, hc, decide_false]
           exact hk m ha
     obtain ⟨σ, h1, f, h2⟩ := main n s hn
-    exact ⟨σ, h1, f, fun fuel hf site K Q' m ha hk => h2 fuel fuel hf hf site K Q' m ha hk⟩
+    exact ⟨σ, h1, f, fun fuel hf site Sc own hrd hwr K Q' m ha hk => h2 fuel fuel hf hf site Sc own hrd hwr K Q' m ha hk⟩
   | check c =>
     intro Q s ⟨h1, h2, h3⟩
-    exact ⟨_, h3, 0, fun _ _ _ K Q' m ha h => by
+    exact ⟨_, h3, 0, fun _ _ _ Sc own hrd hwr K Q' m ha h => by
       simp only [Stmt.tree, BExpr.eval_eq _ _ _ h1, h2, decide_true]; exact h m ha⟩
   | barrier | syncwarp => intro Q s h; exact h.elim
   | shfl => intro Q s h; exact h.elim
