@@ -24,7 +24,8 @@ SECONDS = 600.0
 @dataclass(frozen=True, slots=True)
 class Check:
     """How one run ended. `ok` needs exit status 0 and no error message; a crash, a kill or a time-out is
-    never `ok`. `seconds` is wall time without waiting for the lock."""
+    never `ok`. `seconds` is wall time without waiting for the lock. `lines` are those that the checked file
+    printed with the prefix `kshell:`."""
 
     status: int
     messages: tuple[Message, ...]
@@ -170,6 +171,8 @@ async def _collect(
                 message = parse(line)
                 if message is not None:
                     messages.append(message)
+                    if message.severity == "information":
+                        lines += [part for part in message.text.splitlines() if part.startswith("kshell:")]
                     if on_message is not None:
                         on_message(message)
                 elif line.startswith("kshell:"):

@@ -18,7 +18,7 @@ _INT = (
     "IExpr.val, IExpr.ok, IntOp.fn, IntOp.defined, IntTy.inRange, IntTy.low, IntTy.high, IntTy.bits, "
     "true_and, and_true, not_false_eq_true, Int.tdiv_eq_ediv_of_nonneg, Int.tmod_eq_emod_of_nonneg"
 )
-_BOOL = f"BExpr.val, BExpr.ok, CmpOp.intProp, CmpOp.ext, Ext.lt_fin, Ext.le_fin, {_INT}"
+_BOOL = f"BExpr.val, BExpr.ok, implies_true, CmpOp.intProp, CmpOp.ext, Ext.lt_fin, Ext.le_fin, {_INT}"
 _REAL = (
     "RExpr.val, RExpr.ok, RealOp.fn, RealOp.defined, RealFn.fn, RealFn.real, RealFn.defined, "
     "Ext.add_fin, Ext.sub_fin, Ext.mul_fin, Ext.div_fin, Ext.max_fin, Ext.min_fin, Ext.map_fin, Ext.exp_fin, "
@@ -195,8 +195,11 @@ class ThreadProof:
             *(f"  {line}" for line in lines),
         ]
 
-    def sequence(self, block: Block, start: str, goal: str, sigma: str, h: str, depth: int) -> list[str]:
-        """Tactic lines proving `block.wp E P goal sigma` from `h : start sigma`."""
+    def sequence(
+        self, block: Block, start: str, goal: str, sigma: str, h: str, depth: int, shifted: bool = False
+    ) -> list[str]:
+        """Tactic lines proving `block.wp E P goal sigma` from `h : start sigma`. `shifted` says that the
+        goal is an assertion for another counter value, so that equal states differ in their text."""
         last = block.nodes[-1] if block.nodes else None
         line = last.stmt.span.line if last is not None else 0
         lines: list[str] = []
@@ -205,7 +208,7 @@ class ThreadProof:
             weak = self.weaken(block.before, block.goal, start, goal, scope, line)
             return ["rw [wp_skip]", f"exact {self.call(weak, scope)} {sigma} {h}"]
         end = goal
-        if last.after != block.goal:
+        if shifted or last.after != block.goal:
             end = self.assertion(last.after, scope)
             weak = self.weaken(last.after, block.goal, end, goal, scope, line)
             lines.append(f"refine Stmt.wp_mono _ _ _ _ (fun σ h => {self.call(weak, scope)} σ h) (Q := {end}) ?_")
@@ -262,7 +265,7 @@ class ThreadProof:
             f"{k} < 4294967296",
             [f"obtain ⟨{', '.join(name for name, _ in self.fields())}⟩ := T", "omega"],
         )
-        body = self.sequence(node.body, head, f"{stem} ({k} + 1)", f"σ{k}", f"i{k}", depth + 1)
+        body = self.sequence(node.body, head, f"{stem} ({k} + 1)", f"σ{k}", f"i{k}", depth + 1, True)
         out = inside.under(terms.Negation(node.cond))
         leave = self.weaken(node.head, node.after, head, after, out, line, "what holds after the loop")
         guard = f"g{len(scope.guards)}"

@@ -1,0 +1,104 @@
+"""What a certificate rests on, part by part. This list is the one source of the report in every
+certificate and of the page in the documentation."""
+
+from enum import StrEnum
+
+from insights_db.records import Assumption
+
+
+class Standing(StrEnum):
+    """How far a part can be relied on."""
+
+    VERIFIED = "Verified"
+    TRUSTED = "Trusted"
+    JUDGED = "Judged"
+    UNTRUSTED = "Untrusted"
+
+
+_ROWS: tuple[tuple[Standing, str, str], ...] = (
+    (
+        Standing.VERIFIED,
+        "the kernel computes its spec",
+        "a Lean theorem for this kernel, launch and sizes: for every input and every interleaving of all "
+        "threads the outputs equal the spec and every other cell of global memory is unchanged",
+    ),
+    (
+        Standing.VERIFIED,
+        "no fault, no race, no deadlock, termination",
+        "the same theorem: no out-of-bounds or uninitialised access, no integer overflow, no division by "
+        "zero, no misaligned vector access, no undefined arithmetic, no data race; every run is finite",
+    ),
+    (
+        Standing.VERIFIED,
+        "the proof rules",
+        "weakest preconditions, owner maps and their soundness for the machine are proved in the package",
+    ),
+    (
+        Standing.TRUSTED,
+        "exact arithmetic",
+        "scalars are exact reals in the theorem; rounding of float32 is outside it and is covered by the "
+        "numeric validation only",
+    ),
+    (
+        Standing.TRUSTED,
+        "the machine model",
+        "lean/KShell: Machine, Meaning, Eval and Syntax say what a GPU does; the laws of the scalars are "
+        "those of the real numbers",
+    ),
+    (
+        Standing.TRUSTED,
+        "the translation of the source",
+        "the parser and the lowering of the CUDA C subset, and the printer that writes the Lean terms; "
+        "tested against the host compiler and against an interpreter",
+    ),
+    (
+        Standing.TRUSTED,
+        "the spec",
+        "the trace of the PyTorch reference into the tensor language; tested against PyTorch on random inputs",
+    ),
+    (
+        Standing.TRUSTED,
+        "the compiler and the GPU",
+        "nvcc or g++, the driver and the hardware carry out the program as CUDA C defines it",
+    ),
+    (
+        Standing.TRUSTED,
+        "the Lean kernel",
+        "the checker named in the certificate; the embedded WebAssembly build comes from a third party, an "
+        "audit on an official toolchain is the stronger check",
+    ),
+    (
+        Standing.TRUSTED,
+        "the premise",
+        "the caller passes buffers of the stated sizes, apart from one another (or shared where the task "
+        "declares it), initialised where they are inputs, aligned to 16 bytes",
+    ),
+    (
+        Standing.JUDGED,
+        "speed and numeric error",
+        "measured in this run on the device named in the session; quoted beside the certificate, not proved",
+    ),
+    (
+        Standing.UNTRUSTED,
+        "who proposed the kernel and the proof",
+        "generators, symbolic execution and language models only make suggestions; the Verified rows cover them",
+    ),
+)
+
+
+def assumptions() -> tuple[Assumption, ...]:
+    """The report, strongest first."""
+    return tuple(Assumption(kind=kind.value, part=part, why=why) for kind, part, why in _ROWS)
+
+
+def page() -> str:
+    """The report as a page of the documentation, in Markdown."""
+    lines = [
+        "# What is proved and what is trusted",
+        "",
+        "Generated from `kshell/prover/assumptions.py`, the list that goes into every certificate.",
+        "",
+        "| Standing | Part | Why |",
+        "|---|---|---|",
+    ]
+    return "\n".join([*lines, *(f"| {kind.value} | {part} | {why} |" for kind, part, why in _ROWS)]) + "\n"

@@ -1,0 +1,78 @@
+"""The Lean file of a candidate: statement first, then the obligations, then the theorem."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from semantics import core, spec
+from semantics.lean import statement
+from semantics.lean.kernel import header, numbers, thread_file
+from semantics.lean.launch import launch_theorem
+from semantics.lean.meaning import output_term
+from semantics.symbolic.state import Unsupported
+
+NAMESPACE = "KShell.Candidate"
+THEOREM = f"{NAMESPACE}.correct"
+MARK = "kshell:closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One theorem of the file: its lines (1-based, inclusive), and the source line it speaks about."""
+
+    name: str
+    title: str
+    source_line: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Emission:
+    """A file to check. `statement` is the text a person reads: definitions and the theorem's statement."""
+
+    text: str
+    steps: tuple[Step, ...]
+    statement: str
+    theorem: str = THEOREM
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.steps: list[Step] = []
+
+    def add(self, text: str | Sequence[str]) -> None:
+        for part in [text] if isinstance(text, str) else text:
+            self.lines += part.split("\n")
+
+    def step(self, name: str, title: str, line: int, text: str) -> None:
+        """A theorem and the mark after it that says Lean has come past it."""
+        first = len(self.lines) + 1
+        self.add(text)
+        self.steps.append(Step(name, title, line, first, len(self.lines)))
+        self.add(f'#print "{MARK} {name}"')
+
+
+def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]) -> Emission:
+    """Emit the file of a candidate at one workload. Raises Unsupported when the automatic prover has no
+    proof to offer for kernels of this shape."""
+    if len(plan.calls) != 1:
+        raise Unsupported("a sequence of kernels", plan.calls[1].span.line if plan.calls else 0)
+    call = plan.calls[0]
+    buffers = numbers(plan)
+    given = [buffers[name] for name in inputs if name in buffers]
+    values = {buffers[out.name]: output_term(out, meaning.inputs, buffers) for out in meaning.outputs}
+    thread = thread_file(plan, call, given, values)
+    writer = _Writer()
+    writer.add(header(thread.literals, NAMESPACE))
+    said = statement.statement(source, plan, meaning, list(inputs))
+    writer.add(said)
+    writer.add(thread.proof.prelude())
+    writer.add(thread.proof.definitions)
+    for goal in thread.goals:
+        writer.step(goal.name, goal.title, goal.line, goal.text)
+    writer.step("thread", "one thread runs without a fault to its post", call.kernel.span.line, "\n".join(thread.theorem))
+    for name, title, text in launch_theorem(plan, call, thread, meaning):
+        writer.step(name, title, call.span.line, text)
+    writer.add(f"end {NAMESPACE}")
+    return Emission("\n".join(writer.lines) + "\n", tuple(writer.steps), said)
