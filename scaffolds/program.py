@@ -61,10 +61,20 @@ def cpu_folder() -> Path:
     return Path(str(resources.files("scaffolds"))) / "cpu"
 
 
+@dataclass(frozen=True, slots=True)
+class _Several:
+    """What a change puts in the place of one statement of a block."""
+
+    parts: tuple[ast.Stmt, ...]
+
+
 def _rewrite(node: _Node, change: Callable[[Any], Any]) -> _Node:
     """The tree with `change` applied to every node, children first."""
     if isinstance(node, tuple):
-        return tuple(_rewrite(n, change) for n in node)  # type: ignore[return-value]
+        changed = (_rewrite(n, change) for n in node)
+        return tuple(  # type: ignore[return-value]
+            part for n in changed for part in (n.parts if isinstance(n, _Several) else (n,))
+        )
     if not is_dataclass(node) or isinstance(node, type):
         return node
     updates = {}
@@ -135,12 +145,7 @@ class _SharedArrays:
                 call = f"kshell_static<{element}{extents}>({offset})"
                 self.rooms.append(f"kshell_room(sizeof({element}{extents}))")
             placed.append(ast.Decl((), (ast.Declarator(d.name, kind, init=ast.Name(call)),)))
-        if len(placed) == 1:
-            return placed[0]
-        types = {p.declarators[0].type for p in placed}
-        if len(types) > 1:
-            raise Refusal("one declaration mixes shared arrays of different kinds", node.span)
-        return ast.Decl((), tuple(p.declarators[0] for p in placed))
+        return _Several(tuple(placed))
 
 
 def _function_text(function: ast.Function, arena_start: str) -> str:
