@@ -3,8 +3,9 @@
 import asyncio
 import hashlib
 import time
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
 
 from agents.llm.failures import LLMFailure
@@ -22,8 +23,8 @@ from kshell.engine.control import ON_CANDIDATES, Action, Control
 from kshell.engine.desk import Complaining, Desk, Parts
 from kshell.engine.evaluation import evaluate_round
 from kshell.engine.log import EventLog, stored
-from kshell.engine.promotion import digest
-from kshell.engine.proving import attack_round, promote, prove_asked, prove_last, prove_round
+from kshell.engine.promotion import digest, obstacle
+from kshell.engine.proving import attack_round, promote, prove, prove_asked, prove_last, prove_round
 from kshell.engine.settings import Settings
 from kshell.engine.state import SessionState
 from kshell.errors import UserError
@@ -78,12 +79,21 @@ class Session:
         """What was stored before this process took the session up; call it before `run`."""
         return list(stored(self._desk.store, self.name))
 
-    async def run(self) -> AsyncGenerator[ev.Event, None]:
+    def run(self) -> AsyncGenerator[ev.Event, None]:
         """The session's events as they happen; each is stored before it is yielded.
 
         Leaving the iteration early stops the session as `stop` does. Raises UserError for a fault of
         the set-up and StoreError when the log cannot be written; the session can be resumed after both."""
-        self._work = asyncio.create_task(self._drive(), name=f"session {self.name}")
+        return self._events(self._evolve)
+
+    def prove(self, targets: Sequence[str] = ()) -> AsyncGenerator[ev.Event, None]:
+        """Only proofs, of a session that has run: of `targets` (candidate ids, tried also when they were
+        tried before), or of every correct candidate whose proof was not tried, best first. The events
+        are those of `run`; what is proven is promoted."""
+        return self._events(partial(self._prove, tuple(targets)))
+
+    async def _events(self, work: Callable[[], Awaitable[None]]) -> AsyncGenerator[ev.Event, None]:
+        self._work = asyncio.create_task(self._drive(work), name=f"session {self.name}")
         self._work.add_done_callback(lambda _: self._queue.put_nowait(None))
         try:
             while (event := await self._queue.get()) is not None:
@@ -97,15 +107,11 @@ class Session:
 
     # --- the work ---
 
-    async def _drive(self) -> None:
+    async def _drive(self, work: Callable[[], Awaitable[None]]) -> None:
         desk = self._desk
         desk.open_gate.set()
         try:
-            self._begin()
-            self.control.attach(self._person)
-            await self._rounds()
-            reason = await prove_last(desk)
-            self._end(reason or "")
+            await work()
         except asyncio.CancelledError:
             self._end("stopped", interrupted=True)
         except StoreError:
@@ -118,7 +124,36 @@ class Session:
             self._fail(message)
             raise UserError(message) from error
 
+    async def _evolve(self) -> None:
+        self._begin()
+        await self._rounds()
+        self._end(await prove_last(self._desk) or "")
+
+    async def _prove(self, targets: tuple[str, ...]) -> None:
+        state = self._desk.state
+        if not state.seq:
+            raise UserError(f"session {self.name} has no candidates to prove")
+        wanted = [self._resolved(target) for target in targets]
+        wanted = wanted or [known.id for known in state.ranked() if known.proof is None]
+        before = state.finished
+        self._begin()
+        for target in wanted:
+            known = self._desk.known(target)
+            if known.promoted:
+                continue
+            if known.measured:
+                await prove(self._desk, known, asked=True)
+            if not known.promoted:
+                reason = obstacle(known) or "its export failed"
+                self._desk.emit(self._desk.trouble("prove", f"{target} is not proven: {reason}", target))
+        self._end("", interrupted=before is None or before.interrupted)
+
     def _begin(self) -> None:
+        self._open()
+        self.control.attach(self._person)
+
+    def _open(self) -> None:
+        """The first event of this process: started, or resumed."""
         desk = self._desk
         if desk.state.seq:
             desk.emit(ev.SessionResumed(session=self.name), self._caps())
@@ -276,6 +311,8 @@ class Session:
 
     def _end(self, reason: str, *, interrupted: bool = False) -> None:
         state = self._desk.state
+        if not state.seq:
+            return
         best = state.best
         first = next((k for k in state.ranked() if k.candidate.round == 1), None)
         self._desk.emit(
@@ -292,6 +329,9 @@ class Session:
         )
 
     def _fail(self, message: str) -> None:
+        """Log a fault that ends the session, unless it came before the session's first event."""
+        if not self._desk.state.seq:
+            return
         self._desk.emit(ev.Problem(where="session", message=message, fatal=True))
         self._end("stopped by a problem", interrupted=True)
 

@@ -405,6 +405,33 @@ async def test_more_rounds_on_resume_go_on(store: Store, tmp_path: Path) -> None
     assert resumed.state.budget.rounds == 2 and resumed.state.budget.rounds_done == 2
 
 
+async def test_a_past_session_is_proven_later(store: Store, tmp_path: Path) -> None:
+    await drain(fakes.session(store, tmp_path, fakes.parts(fakes.Journal()), prove="never"))
+    journal = fakes.Journal()
+    later = fakes.session(store, tmp_path, fakes.parts(journal), prove="never")
+    waiting = [known.id for known in later.state.ranked()]
+    events = [event async for event in later.prove()]
+    assert [event.kind for event in (events[0], events[-1])] == ["session_resumed", "session_finished"]
+    assert {line.split()[0] for line in journal.lines} == {"attack", "prove"}
+    for target in waiting:
+        known = later.state.candidates[target]
+        assert known.counterexamples or known.proof is not None
+        assert known.promoted == (fakes.quality(known.candidate) % 3 == 0 and not known.counterexamples)
+    assert later.state.finished is not None and not later.state.finished.interrupted
+    unproven = next(known for known in later.state.ranked() if not known.promoted)
+    again = fakes.session(store, tmp_path, fakes.parts(journal), prove="never")
+    before = journal.lines.count(f"prove {unproven.id}")
+    events = [event async for event in again.prove([unproven.id[:8]])]
+    assert journal.lines.count(f"prove {unproven.id}") == before + 1
+    assert any("is not proven: the loop invariant" in e.message for e in events if isinstance(e, ev.Problem))
+
+
+async def test_a_session_without_candidates_has_nothing_to_prove(store: Store, tmp_path: Path) -> None:
+    session = fakes.session(store, tmp_path, fakes.parts(fakes.Journal()))
+    with pytest.raises(UserError, match="no candidates to prove"):
+        [event async for event in session.prove()]
+
+
 class Liar(fakes.FakeProver):
     """Certifies another source."""
 
