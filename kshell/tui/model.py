@@ -23,6 +23,7 @@ from insights_db.records import (
     ValidationResult,
 )
 from kshell import events as ev
+from kshell.tui.units import milliseconds
 
 LOG_LINES = 4000
 
@@ -268,8 +269,8 @@ class Session:
             case ev.ProfileFinished(result=timed):
                 row.stage, row.profile, row.failed = Stage.PROFILE, timed, not timed.ok
                 if timed.ok:
-                    text = f"{row.label} takes {timed.median_ms:.4g} ms, {timed.speedup:.2f}x the baseline"
-                    self._say(Level.INFO, text, row.id)
+                    speed = f"{milliseconds(timed.median_ms)}, {timed.speedup:.2f}x the baseline"
+                    self._say(Level.INFO, f"{row.label} takes {speed}", row.id)
                     known = self.round_best_ms.get(row.candidate.round)
                     best = timed.median_ms if known is None else min(known, timed.median_ms)
                     self.round_best_ms[row.candidate.round] = best
@@ -423,7 +424,7 @@ class Session:
                 self._say(Level.INFO, f"round {event.round} started")
             case ev.RoundFinished():
                 best = (
-                    f"best {event.best_ms:.4g} ms, reward {event.best_reward:.2f}"
+                    f"best {milliseconds(event.best_ms)}, reward {event.best_reward:.2f}"
                     if event.best_ms
                     else "no best yet"
                 )

@@ -67,7 +67,7 @@ class Painter:
             return ""
         match pane:
             case "code":
-                return f"{row.label} {screen.mode}"
+                return f"{row.label} {row.id[:7]} {screen.mode}"
             case "proof" | "profile":
                 return row.label
             case _:

@@ -9,17 +9,18 @@ from insights_db.records import ProofStatus, Stage
 from kshell.tui.draw.text import fit, line, right
 from kshell.tui.model import Row, Session
 from kshell.tui.palette import Palette
+from kshell.tui.units import milliseconds
 
 COLUMNS: tuple[tuple[str, int], ...] = (
     ("kernel", 7),
     ("stage", 11),
     ("reward", 7),
-    ("ms", 8),
+    ("time", 9),
     ("roof", 7),
     ("proof", 13),
     ("from", 6),
 )
-NUMBERS = ("reward", "ms", "roof")
+NUMBERS = {"reward": 6, "time": 8, "roof": 5}
 FIXED = 2 + sum(width for _, width in COLUMNS)
 
 
@@ -53,14 +54,16 @@ def header(width: int, palette: Palette, by_reward: bool = False) -> Text:
             names += fit(name, size)
             continue
         after = "▾" if by_reward and name == "reward" else " "
-        names += fit(right(name, 5 if name == "roof" else 6) + after, size)
+        names += fit(right(name, NUMBERS[name]) + after, size)
     return line((fit(names + " change", width), palette.dim))
 
 
 def heading(session: Session, number: int, width: int, palette: Palette) -> Text:
-    """`Round 2 ──── best 4.38 ms`."""
+    """`round 2 ──── best 4.38 ms`."""
     best = session.round_best_ms.get(number)
-    tail = f" best {best:.4g} ms" if best is not None else " running" if number == session.round else ""
+    tail = " running" if number == session.round and not session.over else ""
+    if best is not None:
+        tail = f" best {milliseconds(best)}"
     head = f"  round {number} "
     return line(
         (head, palette.note),
@@ -78,7 +81,7 @@ def row_line(session: Session, row: Row, width: int, palette: Palette, current: 
     proof, proof_style = proof_cell(row, palette)
     value = row.value
     reward = "·" if value is None else f"{value:.2f}" if value > 0 else f"{value:.0f}"
-    latency = "·" if row.median_ms is None else f"{row.median_ms:.4g}"
+    latency = "·" if row.median_ms is None else milliseconds(row.median_ms)
     share = row.profile.roofline if row.profile and row.profile.ok else None
     roof = "·" if share is None else f"{share:.0%}"
     name_style = palette.accent if row.id == session.best else palette.text
@@ -88,7 +91,7 @@ def row_line(session: Session, row: Row, width: int, palette: Palette, current: 
         (fit(f"{row.label} {flag}", 7), name_style),
         (fit(stage, 11), stage_style),
         (right(reward, 6) + " ", reward_style),
-        (fit(right(latency, 6), 8), palette.text if row.median_ms is not None else palette.dim),
+        (fit(right(latency, 8), 9), palette.text if row.median_ms is not None else palette.dim),
         (fit(right(roof, 5), 7), palette.dim),
         (fit(proof, 13), proof_style),
         (fit(origin, 6), palette.dim),

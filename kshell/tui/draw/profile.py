@@ -2,16 +2,17 @@
 
 from rich.text import Text
 
-from kshell.tui.draw.text import bar, fit, line, milliseconds, prose, sparkline
+from kshell.tui.draw.text import bar, fit, line, prose, sparkline
 from kshell.tui.model import Row, Session
 from kshell.tui.palette import Palette
+from kshell.tui.units import milliseconds
 
 
 def profile_lines(session: Session, row: Row | None, width: int, palette: Palette) -> list[Text]:
     """The pane's lines for one candidate."""
     if row is None:
         return [line(("No kernel selected.", palette.dim))]
-    out = [_title(row, palette), *_roofline(row, width, palette), Text("")]
+    out = [_title(row, palette), *_baseline(row, width, palette), *_roofline(row, width, palette), Text("")]
     out += _rounds(session, width, palette)
     out += _ladder(session, row, width, palette)
     out += _checks(row, width, palette)
@@ -29,9 +30,16 @@ def _title(row: Row, palette: Palette) -> Text:
         (f"{row.label}  ", palette.title),
         (milliseconds(timed.median_ms), palette.accent),
         (f" ± {milliseconds(timed.iqr_ms)}", palette.dim),
-        (f"  {timed.speedup:.2f}x ", palette.text),
-        (f"{timed.baseline}  {timed.samples} samples", palette.dim),
+        (f"  {timed.speedup:.2f}x the baseline", palette.text),
+        (f"  {timed.samples} samples", palette.dim),
     )
+
+
+def _baseline(row: Row, width: int, palette: Palette) -> list[Text]:
+    timed = row.profile
+    if timed is None or not timed.ok or not timed.baseline:
+        return []
+    return prose(f"baseline {milliseconds(timed.baseline_ms)}  {timed.baseline}", width, palette.dim)
 
 
 def _roofline(row: Row, width: int, palette: Palette) -> list[Text]:
@@ -80,15 +88,14 @@ def _ladder(session: Session, row: Row, width: int, palette: Palette) -> list[Te
     if reference:
         entries.append((reference.baseline, reference.baseline_ms, False))
     top = max(value for _, value, _ in entries) or 1.0
-    room = max(6, width - 27)
+    room = max(6, width - 30)
     out = []
     for name, value, current in sorted(entries, key=lambda entry: entry[1]):
         style = palette.accent if current else palette.dim
         filled = "━" * max(1, round(value / top * room))
         sign = "❯ " if current else "  "
-        out.append(
-            line((sign + fit(name, 13), style), (filled + " ", style), (milliseconds(value), palette.text))
-        )
+        label = sign + fit(name, 15) + " "
+        out.append(line((label, style), (filled + " ", style), (milliseconds(value), palette.text)))
     return [Text(""), line(("latency", palette.dim)), *out]
 
 

@@ -2,9 +2,10 @@
 
 from rich.text import Text
 
-from kshell.tui.draw.text import bar, clock, line, prose, right
+from kshell.tui.draw.text import bar, fit, line, prose, right
 from kshell.tui.model import Level, LogLine, Phase, Session
 from kshell.tui.palette import Palette
+from kshell.tui.units import clock
 
 PHASES: dict[Phase, tuple[str, str]] = {
     Phase.WAITING: ("◌", "starting"),
@@ -32,9 +33,9 @@ def insight_lines(session: Session, width: int, palette: Palette) -> list[Text]:
             sign, style, word = "✓", palette.good, "works"
         else:
             sign, style, word = "✗", palette.warn, "does not"
-        change = f"{insight.change:+.2f} ± {insight.spread:.2f}"
-        title = (f" {insight.strategy}", palette.dim if insight.retracted else palette.title)
-        out.append(line((f"{sign} {word}", style), title, (f"  {change}", palette.dim)))
+        change = f"  {insight.change:+.2f} ± {insight.spread:.2f}  "
+        strategy = fit(insight.strategy, max(0, width - len(sign) - len(word) - len(change) - 1))
+        out.append(line((f"{sign} {word}", style), (change, palette.title), (strategy.rstrip(), palette.dim)))
         out += prose(insight.sentence, width, palette.dim if insight.retracted else palette.text, 2)
     return out or [line(("No insight yet. They come at the end of a round.", palette.dim))]
 

@@ -55,22 +55,6 @@ def prose(text: str, width: int, style: Style, indent: int = 0) -> list[Text]:
     return out
 
 
-def clock(seconds: float) -> str:
-    """`0:07`, `12:30` or `3:07:30`."""
-    whole = max(0, int(seconds))
-    hours, rest = divmod(whole, 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
-
-
-def milliseconds(value: float) -> str:
-    """A latency with three or four significant digits and its unit."""
-    if value >= 1000:
-        return f"{value / 1000:.3g} s"
-    if value >= 1:
-        return f"{value:.4g} ms"
-    return f"{value * 1000:.4g} µs"
-
-
 def bar(share: float, width: int) -> tuple[str, str]:
     """A bar in two pieces, filled and rest, together `width` cells."""
     share = min(1.0, max(0.0, share))

@@ -4,9 +4,10 @@ from rich.text import Text
 
 from kshell.tui.commands import groups
 from kshell.tui.draw.side import PHASES
-from kshell.tui.draw.text import clock, line, milliseconds, prose
+from kshell.tui.draw.text import line, prose
 from kshell.tui.model import Phase, Session
 from kshell.tui.palette import Palette
+from kshell.tui.units import clock, milliseconds
 
 LEGEND = (
     ("★", "the best kernel"),

@@ -267,10 +267,10 @@ class StartScreen(Screen[None]):
         if plan is None:
             return []
         return [
-            ("device", plan.device, "where kernels run"),
+            ("device", plan.device, "where it runs"),
             ("rounds", str(plan.rounds), "generations"),
             ("group", str(plan.group), "kernels a round"),
-            ("seed", str(plan.seed), "the same seed, the same choices"),
+            ("seed", str(plan.seed), "fixes the choices"),
         ]
 
     def _draw_settings(self) -> None:
@@ -293,14 +293,15 @@ class StartScreen(Screen[None]):
         entries = []
         for past in self.past:
             sign, style = signs.get(past.state, ("■", palette.warn))
-            proven = f"{past.promoted} proven" if past.promoted else past.state
-            tail = f" {past.when:>8}"
-            name = fit(past.name, max(6, room - 2 - 13 - len(tail)))
+            state = "stopped" if past.state == "interrupted" else past.state
+            proven = f"{past.promoted} proven" if past.promoted else state
+            tail = f" {past.when[-11:]:>11}"
+            name = fit(past.name, max(6, room - 2 - 10 - len(tail)))
             entries.append(
                 line(
                     (f"{sign} ", style),
                     (name, palette.text),
-                    (f" {fit(proven, 12)}", palette.dim),
+                    (f" {fit(proven, 9)}", palette.dim),
                     (tail, palette.faint),
                 )
             )

@@ -28,6 +28,7 @@ from kshell.tui.widgets.bars import LastLine, OneLine, PaneChosen, PaneStrip
 from kshell.tui.widgets.lines import Lines
 from kshell.tui.widgets.log import Log
 from kshell.tui.widgets.population import Chosen, Opened, Population
+from kshell.tui.widgets.prompt import Prompt
 
 if TYPE_CHECKING:
     from kshell.tui.app import KshellApp
@@ -61,7 +62,6 @@ class SessionView(Screen[None]):
         self.leaving = False
         self.ended = False
         self.message, self.message_bad, self.message_until = "", False, 0.0
-        self.history: list[str] = []
         self._synced = (0.0, 0.0)
         self._told = False
         self._whole = True
@@ -81,9 +81,7 @@ class SessionView(Screen[None]):
         self.small = Static(id="small", markup=False)
         self.budget_bar = OneLine(id="budget")
         self.last_line = LastLine(id="last")
-        self.prompt = Input(
-            placeholder="command, such as /note use float4 loads", id="prompt", select_on_focus=False
-        )
+        self.prompt = Prompt()
 
     @property
     def shell(self) -> "KshellApp":
@@ -323,7 +321,7 @@ class SessionView(Screen[None]):
         self.close_prompt()
         if not text or text == "/":
             return
-        self.history.append(text)
+        self.prompt.remember(text)
         try:
             command, argument = parse(text)
         except UserError as error:
@@ -333,13 +331,8 @@ class SessionView(Screen[None]):
 
     def open_prompt(self, text: str = "/") -> None:
         """Show the command line with this text in it."""
-        from textual.suggester import SuggestFromList
-
-        if self.prompt.suggester is None:
-            self.prompt.suggester = SuggestFromList([f"/{c.name}" for c in COMMANDS])
         self.prompt.display = True
-        self.prompt.value = text
-        self.prompt.cursor_position = len(text)
+        self.prompt.open(text)
         self.set_focus(self.prompt)
 
     def close_prompt(self) -> None:

@@ -136,6 +136,20 @@ async def test_what_is_mistyped_is_told_and_nothing_happens() -> None:
         assert control.asked == []
 
 
+async def test_up_brings_back_what_was_typed() -> None:
+    async with replay_app().run_test(size=SIZE) as pilot:
+        screen = await taken_in(pilot, len(sample()))
+        await pilot.press("slash", *"go 1.2", "enter", "slash", *"go 2.2", "enter")
+        await pilot.press("slash", "up", "up")
+        assert screen.prompt.value == "/go 1.2"
+        await pilot.press("down")
+        assert screen.prompt.value == "/go 2.2"
+        await pilot.press("down")
+        assert screen.prompt.value == "/"
+        await pilot.press("up", "up", "enter")
+        assert screen.row is not None and screen.row.label == "1.2"
+
+
 async def test_a_wrong_kernel_is_not_sent_to_the_prover() -> None:
     app, _, control = live_app(sample()[:60])
     async with app.run_test(size=SIZE) as pilot:

@@ -11,10 +11,11 @@ from kshell.tui.draw.code import Mode, code_lines, highlight
 from kshell.tui.draw.profile import profile_lines
 from kshell.tui.draw.proof import proof_lines
 from kshell.tui.draw.side import budget_line, insight_lines, title_line
-from kshell.tui.draw.text import bar, clock, fit, milliseconds, printable, sparkline
+from kshell.tui.draw.text import bar, fit, printable, sparkline
 from kshell.tui.model import Row, Session
 from kshell.tui.palette import DARK, LIGHT, Palette
 from kshell.tui.screens.help import help_lines, summary_lines
+from kshell.tui.units import clock, milliseconds
 from tests.kshell.tui.fakes import sample
 
 PALETTE = Palette.of(DARK)
@@ -132,7 +133,11 @@ def test_a_running_proof_counts_seconds_and_what_is_left() -> None:
 def test_the_profile_compares_with_the_baseline() -> None:
     session = Session.of(sample())
     lines = text_of(profile_lines(session, row_of(session, "3.1"), 80, PALETTE))
-    assert "3.57 ms ± 107 µs" in lines and "2.25x torch eager" in lines
+    assert (
+        "3.57 ms ± 107 µs" in lines
+        and "2.25x the baseline" in lines
+        and "baseline 8.05 ms  torch eager" in lines
+    )
     assert "best by round  6.41 ms" in lines
     assert "✓ 4 cases" in lines
 
@@ -141,8 +146,8 @@ def test_insights_show_the_newest_first_and_say_what_is_retracted() -> None:
     session = Session.of(sample())
     session.insights[0] = session.insights[0].model_copy(update={"retracted": True})
     lines = [line.plain for line in insight_lines(session, 80, PALETTE)]
-    assert lines[0].startswith("✓ works block size")
-    assert any(line.startswith("⊘ retracted keep exp in y") for line in lines)
+    assert lines[0].startswith("✓ works  +0.42 ± 0.04  block size")
+    assert any(line.startswith("⊘ retracted  +0.58 ± 0.04  keep exp in y") for line in lines)
 
 
 @pytest.mark.parametrize("width", [64, 80, 140])
@@ -177,7 +182,12 @@ def test_help_fits_and_names_every_group() -> None:
 
 def test_pieces() -> None:
     assert (clock(7), clock(750), clock(11250)) == ("0:07", "12:30", "3:07:30")
-    assert (milliseconds(0.1071), milliseconds(3.57), milliseconds(1500)) == ("107.1 µs", "3.57 ms", "1.5 s")
+    assert (milliseconds(0.1071), milliseconds(3.57), milliseconds(1500)) == ("107 µs", "3.57 ms", "1.50 s")
+    assert (milliseconds(0.00146), milliseconds(99.96), milliseconds(999.7)) == (
+        "1.46 µs",
+        "100 ms",
+        "1.00 s",
+    )
     assert sparkline([1, 2, 3], 2) == "▁█" and sparkline([], 3) == "" and sparkline([2, 2], 9) == "▄▄"
     assert bar(0.5, 10) == ("━━━━━", "─────") and bar(7, 4) == ("━━━━", "")
     assert fit("abcdef", 4) == "abc…" and fit("ab", 4) == "ab  " and fit("abc", 0) == ""
