@@ -57,7 +57,9 @@ class HomeDesk:
         record = session_record(self._store, session)
         match how:
             case "attach":
-                return Opened(remote.tail(self._store, session), remote.RemoteControl(self._store, session))
+                told = f"session {session} runs on; `kshell attach {session}` shows it again"
+                control = remote.RemoteControl(self._store, session)
+                return Opened(remote.tail(self._store, session), control, lambda: told)
             case "resume":
                 return opened(wiring.resumed(self._store, record, settings_of(record)))
             case "replay":
