@@ -176,6 +176,10 @@ def _divide(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int)
         k = first(zero)
         m.fault(FaultKind.UNDEFINED, f"{_pick(a, k)} {_SIGN[op]} 0", lanes, zero, value=0.0)
         b = np.where(zero, 1, b) if isinstance(b, np.ndarray) else 1
+    if op is IntOp.MOD and type_.signed:
+        huge = np.equal(a, type_.low) & np.equal(b, -1)
+        if np.any(huge):
+            m.fault(FaultKind.UNDEFINED, f"{type_.low} % -1", lanes, huge, value=0.0)
     if isinstance(a, int) and isinstance(b, int):
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         return _fit(m, lanes, quotient if op is IntOp.DIV else a - quotient * b, type_, op, a, b)

@@ -418,7 +418,8 @@ def test_minus_infinity_is_a_value(value: core.RExpr, expected: float, exact: bo
 
 
 def test_division_by_zero_and_shifts_of_negative_numbers_are_undefined() -> None:
-    for value in (op("div", TID, lit(0)), op("shr", lit(-8), lit(1)), op("shl", lit(1), lit(32))):
+    least_mod = op("mod", lit(-(1 << 31)), op("sub", lit(0), lit(1)))
+    for value in (op("div", TID, lit(0)), op("shr", lit(-8), lit(1)), op("shl", lit(1), lit(32)), least_mod):
         assert only(run_shared((SetI(0, value, line(1)),))).kind is FaultKind.UNDEFINED
 
 

@@ -250,7 +250,7 @@ def in_python(e: IExpr, tid: int) -> int:
                 raise Undefined
             value = a & b
         case _:
-            if b == 0:
+            if b == 0 or (e.op is IntOp.MOD and (a, b) == (I32.low, -1)):
                 raise Undefined
             quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
             value = quotient if e.op is IntOp.DIV else a - quotient * b
