@@ -89,8 +89,12 @@ class Session:
     def prove(self, targets: Sequence[str] = ()) -> AsyncGenerator[ev.Event, None]:
         """Only proofs, of a session that has run: of `targets` (candidate ids, tried also when they were
         tried before), or of every correct candidate whose proof was not tried, best first. The events
-        are those of `run`; what is proven is promoted."""
-        return self._events(partial(self._prove, tuple(targets)))
+        are those of `run`; what is proven is promoted. Raises UserError for an unknown candidate."""
+        if not self.state.seq:
+            raise UserError(f"session {self.name} has no candidates to prove")
+        wanted = [self._resolved(target) for target in targets]
+        wanted = wanted or [known.id for known in self.state.ranked() if known.proof is None]
+        return self._events(partial(self._prove, wanted))
 
     async def _events(self, work: Callable[[], Awaitable[None]]) -> AsyncGenerator[ev.Event, None]:
         self._work = asyncio.create_task(self._drive(work), name=f"session {self.name}")
@@ -129,13 +133,8 @@ class Session:
         await self._rounds()
         self._end(await prove_last(self._desk) or "")
 
-    async def _prove(self, targets: tuple[str, ...]) -> None:
-        state = self._desk.state
-        if not state.seq:
-            raise UserError(f"session {self.name} has no candidates to prove")
-        wanted = [self._resolved(target) for target in targets]
-        wanted = wanted or [known.id for known in state.ranked() if known.proof is None]
-        before = state.finished
+    async def _prove(self, wanted: list[str]) -> None:
+        before = self._desk.state.finished
         self._begin()
         for target in wanted:
             known = self._desk.known(target)

@@ -133,6 +133,21 @@ def _with_launcher(propose):  # type: ignore[no-untyped-def]
     return proposed
 
 
+def test_candidates_are_proven_later(kshell: Command, journal: fakes.Journal) -> None:
+    assert kshell("prove").code == kshell("prove", "relu-1", "--pending").code == 2
+    assert kshell("prove", "--pending").out == "nothing waits for a proof\n"
+    kshell("run", "relu", *SMALL, "--rounds", "3", "--prove", "never", "--headless")
+    kshell("run", "softmax", *SMALL, "--rounds", "3", "--prove", "never", "--headless")
+    proven = kshell("prove", "relu-1", "--headless")
+    assert proven.code == 0 and "PROMOTED" in proven.out
+    assert kshell("export", "--session", "softmax-1").code == 1
+    assert kshell("prove", "--pending", "--json").code == 0
+    assert {s["promoted"] > 0 for s in json.loads(kshell("sessions", "--json").out)} == {True}
+    unknown = kshell("prove", "relu-1", "zzzz", "--headless")
+    assert unknown.code == 2 and "no candidate 'zzzz'" in unknown.complaint
+    assert {s["state"] for s in json.loads(kshell("sessions", "--json").out)} == {"finished"}
+
+
 def test_insights_are_searched(kshell: Command, journal: fakes.Journal) -> None:
     assert kshell("insights").code == 1
     kshell("run", "relu", *SMALL, "--rounds", "4", "--headless")
