@@ -34,7 +34,7 @@ class Outcome:
 
     `first_ms` is the best of the first round; `to_near` counts the evaluations until a kernel within
     5 % of the best known one, None when there was none; `curve` is the best time after each evaluation
-    (None while nothing is correct)."""
+    (None while nothing is correct); `complaints` has a line for each failure."""
 
     task: str
     axes: dict[str, int]
@@ -54,6 +54,7 @@ class Outcome:
     schedule: dict[str, int | str | bool]
     to_near: int | None
     curve: list[float | None] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -229,7 +230,13 @@ class Trial:
             schedule=dict(winner.candidate.schedule) if winner else {},
             to_near=near[0] if near else None,
             curve=curve,
+            complaints=[_complaint(s) for s in search.history if s.reward.value <= 0],
         )
+
+
+def _complaint(scored: "Scored") -> str:
+    settings = " ".join(f"{n}={v}" for n, v in scored.candidate.schedule.items())
+    return f"{scored.candidate.family} {settings}: {scored.reward.reason}"
 
 
 def _ms(scored: "Scored") -> float | None:
@@ -279,7 +286,8 @@ def table(outcomes: list[Outcome]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
     lines = ["  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows]
     baselines = sorted({o.baseline for o in outcomes if o.baseline})
-    return "\n".join([*lines, *(f"speed-up over: {b}" for b in baselines)])
+    failures = [f"failed on {o.task}: {c}" for o in outcomes for c in o.complaints]
+    return "\n".join([*lines, *(f"speed-up over: {b}" for b in baselines), *dict.fromkeys(failures)])
 
 
 def _number(value: float | None) -> str:
