@@ -4,6 +4,7 @@ The kernels and helpers become members of a struct in a generated C++ file; the 
 appear in it: its geometry and arguments reach the program as a plan, one line a launch, computed from
 the same `core.Plan` that the interpreter runs and the theorem speaks about."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from fractions import Fraction
@@ -44,6 +45,9 @@ _SYNCHRONIZING = {
 }
 _FENCES = {"__threadfence": "kshell_fence", "__threadfence_block": "kshell_fence"}
 _MEMBERS = {**_SYNCHRONIZING, **_FENCES}
+# Marks become #line directives, so that diagnostics and debug information speak of the candidate.
+_LINE_MARK = "KSHELL_LINE_"
+_MARKED_LINE = re.compile(rf"^ *{_LINE_MARK}(\d+);$", re.MULTILINE)
 
 _Node = TypeVar("_Node")
 
@@ -144,14 +148,36 @@ class _SharedArrays:
                 kind = replace(d.type, base="auto", reference=True)
                 call = f"kshell_static<{element}{extents}>({offset})"
                 self.rooms.append(f"kshell_room(sizeof({element}{extents}))")
-            placed.append(ast.Decl((), (ast.Declarator(d.name, kind, init=ast.Name(call)),)))
+            placed.append(ast.Decl((), (ast.Declarator(d.name, kind, init=ast.Name(call)),), span=node.span))
         return _Several(tuple(placed))
+
+
+def _marked(statements: tuple[ast.Stmt, ...]) -> ast.Block:
+    """A block in which a mark with the source line precedes every statement."""
+    parts: list[ast.Stmt] = []
+    for s in statements:
+        if s.span.line:
+            parts.append(ast.ExprStmt(ast.Name(f"{_LINE_MARK}{s.span.line}")))
+        parts.append(s)
+    return ast.Block(tuple(parts))
+
+
+def _mark_lines(node: Any) -> Any:
+    if isinstance(node, ast.Block):
+        return replace(_marked(node.body), span=node.span)
+    updates = {
+        name: _marked((part,))
+        for name in ("then", "other", "body")
+        if isinstance(part := getattr(node, name, None), ast.Stmt) and not isinstance(part, ast.Block)
+    }
+    return replace(node, **updates) if updates else node
 
 
 def _function_text(function: ast.Function, arena_start: str) -> str:
     arrays = _SharedArrays(arena_start)
-    body = _rewrite(_rewrite(function.body, _member_call), arrays.place)
-    return print_item(replace(function, body=body, specifiers=(), bounds=()))
+    body = _rewrite(_rewrite(_rewrite(function.body, _member_call), arrays.place), _mark_lines)
+    text = print_item(replace(function, body=body, specifiers=(), bounds=()))
+    return _MARKED_LINE.sub(r'#line \1 "kernel.cu"', text)
 
 
 def template_arguments(launch: ast.Launch, launcher: ast.Function) -> str:
@@ -190,6 +216,7 @@ def cpu_program(module: ast.Module) -> HostProgram:
         *(_function_text(f, "131072") for f in module.functions("device")),
         *(_function_text(f, "0") for f in module.functions("global")),
     ]
+    functions.append('#line 1 "launches"')
     waits = {launch.kernel: synchronizes(module, launch.kernel) for launch in launches}
     parts += ["struct kshell_code : kshell_base<uint3> {", *functions, "};"]
     if not all(waits.values()):
