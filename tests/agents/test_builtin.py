@@ -2,9 +2,11 @@
 
 import asyncio
 import random
+import threading
 
 import pytest
 
+from agents import builtin
 from agents.builtin import BuiltinGenerator, NoFamily, dropout, stalled_rounds
 from agents.fingerprint import fingerprint
 from agents.insight import distill
@@ -196,3 +198,41 @@ def test_dropout_grows_with_stall_and_is_bounded() -> None:
     assert dropout(50) == 0.6
     rising = search(RELU, lambda _f, s: 1.0, 1)
     assert stalled_rounds(rising) == 0
+
+
+def test_a_kernel_of_another_author_is_rewritten_when_it_is_good() -> None:
+    source = (
+        "__global__ void mine(const float* x, float* y, int n) {\n"
+        "    for (int i = threadIdx.x; i < n; i += 32) { y[i] = fmaxf(x[i], 0.0f); }\n}\n"
+        "void launch(const float* x, float* y, int n) { mine<<<1, 32>>>(x, y, n); }\n"
+    )
+    foreign = scored(Proposal(source, "llm"), RELU, 1, 0, 5.0)
+    found = [
+        p
+        for seed in range(12)
+        for p in propose(task=RELU, round_=2, seed=seed, history=(foreign,))
+        if p.parent == foreign.candidate.id
+    ]
+    assert found
+    assert all(p.family == "" and "mine<<<1, 32>>>" in p.source for p in found)
+    assert found[0].schedule == {"rewrite": "unroll i by 4"}
+
+
+def test_proposals_leave_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    release = threading.Event()
+    waited: list[bool] = []
+
+    def slow(_round: object) -> list[Proposal]:
+        waited.append(release.wait(10))
+        return []
+
+    monkeypatch.setattr(builtin._Round, "proposals", slow)
+
+    async def both() -> list[Proposal]:
+        proposing = asyncio.create_task(BuiltinGenerator().propose(context(RELU)))
+        await asyncio.sleep(0)
+        release.set()
+        return await proposing
+
+    assert asyncio.run(both()) == []
+    assert waited == [True]
