@@ -1,7 +1,9 @@
 """Expressions of the core IR, compiled to functions of a machine and the lanes that evaluate them.
 
 The result is one value for all lanes (a Python int, a scalar of the number format, a bool) or an
-array with one entry a lane. An array may be a register itself: use it before the next assignment.
+array with one entry a lane. An array may be a register itself: use it before the next assignment. An
+unsigned result of `compile_int` may lie outside its type (see `integers`); `compile_reduced` gives the
+value that a register, a comparison or an address sees.
 """
 
 from collections.abc import Callable
@@ -35,10 +37,25 @@ def compile_int(e: core.IExpr) -> IntFn:
             left, right = compile_int(a), compile_int(b)
             return lambda m, lanes: integers.binary(m, lanes, op, type_, left(m, lanes), right(m, lanes))
         case core.ICast(type_, a):
-            inner = compile_int(a)
-            return lambda m, lanes: integers.cast(m, lanes, type_, inner(m, lanes))
+            inner, source = compile_int(a), type_of(a)
+            return lambda m, lanes: integers.cast(m, lanes, source, type_, inner(m, lanes))
         case core.ISelect(cond, a, b):
             return _select(compile_cond(cond), compile_int(a), compile_int(b), integer=True)
+
+
+def compile_reduced(e: core.IExpr) -> IntFn:
+    """A function that evaluates an integer expression to a value in the range of its type."""
+    raw, type_ = compile_int(e), type_of(e)
+    if type_.signed:
+        return raw
+    return lambda m, lanes: integers.reduced(m, lanes, type_, raw(m, lanes))
+
+
+def type_of(e: core.IExpr) -> core.IntType:
+    """The type of an integer expression."""
+    while isinstance(e, core.ISelect):
+        e = e.a
+    return e.type
 
 
 def compile_real(e: core.RExpr) -> RealFn:
@@ -53,7 +70,7 @@ def compile_real(e: core.RExpr) -> RealFn:
         case core.RParam(param):
             return lambda m, lanes: m.scalars[param]
         case core.ROfInt(a):
-            inner = compile_int(a)
+            inner = compile_reduced(a)
             return lambda m, lanes: m.arithmetic.of_int(inner(m, lanes))
         case core.RBin(op, a, b):
             return _real_binary(op, compile_real(a), compile_real(b))
@@ -69,7 +86,7 @@ def compile_cond(e: core.BExpr) -> CondFn:
         case core.BLit(value):
             return lambda m, lanes: value
         case core.ICmp(op, a, b):
-            return _int_compare(op, compile_int(a), compile_int(b))
+            return _int_compare(op, compile_reduced(a), compile_reduced(b))
         case core.RCmp(op, a, b):
             x, y = compile_real(a), compile_real(b)
             return lambda m, lanes: m.arithmetic.compare(op, x(m, lanes), y(m, lanes))
@@ -118,7 +135,7 @@ def _short_circuit(left: CondFn, right: CondFn, *, stop_at: bool) -> CondFn:
 
 def _select(cond: CondFn, left: Callable[..., Any], right: Callable[..., Any], *, integer: bool) -> RealFn:
     def evaluate(m: Machine, lanes: Lanes) -> Any:
-        chosen = cond(m, lanes)
+        chosen = m.aside(cond, lanes)
         if is_uniform(chosen):
             return left(m, lanes) if chosen else right(m, lanes)
         yes, no = lanes.where(chosen), lanes.where(~chosen)

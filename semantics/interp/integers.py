@@ -1,7 +1,10 @@
-"""Integer arithmetic of a C type, checked: a result outside the type is a fault.
+"""Integer arithmetic of a C type, checked.
 
-A value is a Python int (the same for all threads) or an int64 array. After a fault the value wraps,
-as the machine's would.
+A value is a Python int (the same for all threads) or an int64 array. A signed result outside its type
+is a fault; the value then wraps, as the machine's would. Unsigned sums, differences and products are
+kept as they are in the integers until something depends on the wrapped value: legal C like
+`(unsigned)i < n` or `int j = threadIdx.x - 1` is no fault, but a wrapped value in an address is, directly
+or through a variable (see `Machine.wraps`).
 """
 
 from typing import Any
@@ -33,11 +36,16 @@ _DECLARED = {
     IntType.U64: "unsigned long long",
 }
 _INT64 = IntType.I64
+_RING = (IntOp.ADD, IntOp.SUB, IntOp.MUL)
 _BITWISE = (IntOp.SHL, IntOp.SHR, IntOp.AND, IntOp.OR, IntOp.XOR)
 
 
 def binary(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) -> Int:
-    """`a op b` in `type_`."""
+    """`a op b` in `type_`. The result of an unsigned `ADD`, `SUB` or `MUL` is not reduced yet."""
+    if not type_.signed:
+        if op in _RING:
+            return _unreduced(m, lanes, op, type_, a, b)
+        a, b = reduced(m, lanes, type_, a), reduced(m, lanes, type_, b)
     if op in (IntOp.DIV, IntOp.MOD):
         return _divide(m, lanes, op, type_, a, b)
     if op in _BITWISE:
@@ -50,15 +58,60 @@ def binary(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) 
     if op in (IntOp.AND, IntOp.OR, IntOp.XOR, IntOp.SHR):
         bits: Array = _array(op, a, b)
         return bits
-    wide = type_.bits == 64 or op is IntOp.SHL or (op is IntOp.MUL and not type_.signed)
-    if wide and not _safe(op, a, b):
-        return _exact(m, lanes, op, type_, a, b)
+    if (type_.bits == 64 or op is IntOp.SHL) and not _inside(_corners(op, a, b), _INT64):
+        return _fit(m, lanes, _exact(lanes, op, a, b), type_, op, a, b)
     return _fit(m, lanes, _array(op, a, b), type_, op, a, b)
 
 
-def cast(m: Machine, lanes: Lanes, type_: IntType, value: Int) -> Int:
-    """Conversion to `type_`."""
+def cast(m: Machine, lanes: Lanes, source: IntType, type_: IntType, value: Int) -> Int:
+    """Conversion from `source` to `type_`. To an unsigned type it is not reduced yet."""
+    if not source.signed and type_.bits > source.bits:
+        value = reduced(m, lanes, source, value)
+    if not type_.signed:
+        return value
     return _fit(m, lanes, value, type_, None, value, None)
+
+
+def reduced(m: Machine, lanes: Lanes, type_: IntType, value: Int) -> Int:
+    """The value in the range of its type: what a register, a comparison or an address sees. Unsigned
+    values that wrap here are reported to the machine."""
+    if type_.signed:
+        return value
+    high = min(type_.high, _INT64.high)
+    if isinstance(value, int):
+        if 0 <= value <= high:
+            return value
+        m.wraps(lanes, np.asarray(True), f"{value} does not fit `{_DECLARED[type_]}` and wraps", value)
+        return _wrap(value, type_)
+    if value.size == 0 or (value.min() >= 0 and value.max() <= high):
+        return value
+    bad = (value < 0) | (value > high)
+    worst = int(value[first(bad)])
+    m.wraps(lanes, bad, f"{worst} does not fit `{_DECLARED[type_]}` and wraps", worst)
+    return np.array([_wrap(int(v), type_) for v in value], np.int64)
+
+
+def _unreduced(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) -> Int:
+    corners = _corners(op, a, b)
+    inside = _inside(corners, _INT64)
+    value: Any
+    if isinstance(a, int) and isinstance(b, int):
+        value = _plain(op, a, b)
+    else:
+        value = _array(op, a, b) if inside else _exact(lanes, op, a, b)
+    if not _inside(corners, type_):
+        bad = np.less(value, type_.low) | np.greater(value, type_.high)
+        if np.any(bad):
+            k = first(bad)
+            m.wrap_text = _overflow_text(type_, op, _pick(a, k), _pick(b, k), _pick(value, k))
+    if inside:
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, int):
+        return reduced(m, lanes, type_, value)
+    bad = ((value > _INT64.high) | (value < _INT64.low)).astype(bool)
+    if bad.any():
+        m.wraps(lanes, bad, "", float(value[first(bad)]))
+    return np.array([_wrap(int(v), type_) for v in value], np.int64)
 
 
 def _plain(op: IntOp, a: int, b: int) -> int:
@@ -109,19 +162,21 @@ def _range(value: Int) -> tuple[int, int]:
     return (value, value) if isinstance(value, int) else (int(value.min()), int(value.max()))
 
 
-def _safe(op: IntOp, a: Int, b: Int) -> bool:
-    """Whether no element of the result can leave int64."""
-    corners = [_plain(op, x, y) for x in _range(a) for y in _range(b)]
-    return _INT64.low <= min(corners) and max(corners) <= _INT64.high
+def _corners(op: IntOp, a: Int, b: Int) -> list[int]:
+    """Results at the extremes of the operands; for these operations all others lie between."""
+    return [_plain(op, x, y) for x in _range(a) for y in _range(b)]
 
 
-def _exact(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) -> Int:
+def _inside(values: list[int], type_: IntType) -> bool:
+    return type_.low <= min(values) and max(values) <= type_.high
+
+
+def _exact(lanes: Lanes, op: IntOp, a: Int, b: Int) -> Array:
     """The slow way round int64: Python integers, element by element."""
     shape = (len(lanes),)
     left, right = np.broadcast_to(np.asarray(a), shape), np.broadcast_to(np.asarray(b), shape)
     pairs = zip(left.tolist(), right.tolist(), strict=True)
-    values = np.array([_plain(op, x, y) for x, y in pairs], dtype=object)
-    return _fit(m, lanes, values, type_, op, a, b)
+    return np.array([_plain(op, x, y) for x, y in pairs], dtype=object)
 
 
 def _fit(
@@ -142,8 +197,8 @@ def _fit(
 
 
 def _wrap(value: int, type_: IntType) -> int:
-    wrapped = (value - type_.low) % (1 << type_.bits) + type_.low
-    return wrapped if wrapped <= _INT64.high else wrapped - (1 << 64)
+    """The value modulo the type. What int64 cannot hold becomes its largest, which no bound exceeds."""
+    return min((value - type_.low) % (1 << type_.bits) + type_.low, _INT64.high)
 
 
 def _overflow(
@@ -154,10 +209,13 @@ def _overflow(
     if op is None or b is None:
         text = f"{result} does not fit `{_DECLARED[type_]}`"
     else:
-        text = f"{_term(op, _pick(a, k), _pick(b, k))} = {result} does not fit `{_DECLARED[type_]}`"
-    if not type_.signed:
-        text += " and wraps"
+        text = _overflow_text(type_, op, _pick(a, k), _pick(b, k), result)
     m.fault(FaultKind.INT_OVERFLOW, text, lanes, bad, value=float(result))
+
+
+def _overflow_text(type_: IntType, op: IntOp, a: int, b: int, result: int) -> str:
+    text = f"{_term(op, a, b)} = {result} does not fit `{_DECLARED[type_]}`"
+    return text if type_.signed else f"{text} and wraps"
 
 
 def _term(op: IntOp, a: int, b: int) -> str:

@@ -1,13 +1,14 @@
 """State of the threads of a few blocks that run together: registers, arrays, sync epochs, faults."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from semantics.core import Array as ArrayDecl
-from semantics.core import Dim, IntType, Kernel, KernelCall, Space, Special, Stmt
+from semantics.core import Dim, Kernel, KernelCall, Space, Special, Stmt
 from semantics.faults import Fault, FaultKind, Thread
 from semantics.interp.memory import Buffer, Dense, is_integer
 from semantics.interp.races import AccessLog
@@ -112,7 +113,10 @@ class Machine:
         self.threads = call.block[0] * call.block[1] * call.block[2]
         self.count = self.threads * len(blocks)
         self.at: Stmt | None = None
-        self.site = -1
+        self.addressing = False
+        self.wrap_text = ""
+        self.wrapped: tuple[Array, Fault] | None = None
+        self._tainted: dict[int, tuple[Array, Fault]] = {}
         lane = np.arange(self.count, dtype=np.int64)
         self.all = Lanes(lane, full=True)
         self.position = lane // self.threads
@@ -178,6 +182,8 @@ class Machine:
 
     def get_int(self, var: int, lanes: Lanes) -> Array:
         self._check_ready(self.int_ready[var], self.kernel.int_vars[var][0], lanes)
+        if self._tainted:
+            self._recall(var, lanes)
         return self.ints[var] if lanes.full else self.ints[var][lanes.index]
 
     def get_real(self, var: int, lanes: Lanes) -> Array:
@@ -209,6 +215,62 @@ class Machine:
         if known is not None:
             known[lanes.index] = True
 
+    # ---------------------------------------------------------------- unsigned values that wrap
+
+    def wraps(self, lanes: Lanes, bad: Any, text: str, value: float) -> None:
+        """An unsigned value wraps for some lanes. In an address that is a fault at once; otherwise it
+        is remembered for the register that the value goes to, and a fault when an address uses it."""
+        text, self.wrap_text = self.wrap_text or text, ""
+        fault = self._fault_of(FaultKind.INT_OVERFLOW, text, lanes, bad, value)
+        if self.addressing:
+            self.journal.fault(fault)
+            return
+        mask = np.zeros(self.count, bool)
+        mask[lanes.index] = bad
+        self.wrapped = (mask, fault) if self.wrapped is None else (self.wrapped[0] | mask, self.wrapped[1])
+
+    def taint(self, var: int, lanes: Lanes) -> None:
+        """Remember which lanes just assigned a wrapped value to a register."""
+        if self.wrapped is None and var not in self._tainted:
+            return
+        known = self._tainted.pop(var, None)
+        mask = np.zeros(self.count, bool) if known is None else known[0]
+        fault = None if known is None else known[1]
+        mask[lanes.index] = False
+        if self.wrapped is not None:
+            mask |= self.wrapped[0]
+            fault = self.wrapped[1]
+        if fault is not None and mask.any():
+            self._tainted[var] = mask, fault
+
+    def _recall(self, var: int, lanes: Lanes) -> None:
+        known = self._tainted.get(var)
+        if known is None or not known[0][lanes.index].any():
+            return
+        if self.addressing:
+            self.journal.fault(known[1])
+            return
+        mask = np.zeros(self.count, bool)
+        mask[lanes.index] = known[0][lanes.index]
+        self.wrapped = (mask, known[1]) if self.wrapped is None else (self.wrapped[0] | mask, known[1])
+
+    def as_address(self, compute: Callable[["Machine", Lanes], Any], lanes: Lanes) -> Any:
+        """Evaluate an index."""
+        self.addressing = True
+        try:
+            return compute(self, lanes)
+        finally:
+            self.addressing = False
+
+    def aside(self, compute: Callable[["Machine", Lanes], Any], lanes: Lanes) -> Any:
+        """Evaluate a condition inside an expression: what wraps there decides, but is no address."""
+        saved = self.addressing, self.wrapped
+        self.addressing = False
+        try:
+            return compute(self, lanes)
+        finally:
+            self.addressing, self.wrapped = saved
+
     # ---------------------------------------------------------------- threads and faults
 
     def thread_of(self, lane: int) -> Thread:
@@ -222,9 +284,8 @@ class Machine:
         journal = self.journal
         journal.steps += 1
         if journal.steps >= journal.fuel:
-            self.report(
-                FaultKind.NON_TERMINATION, f"still running after {journal.steps} statements", self.span()
-            )
+            text = f"still running after {journal.steps} statements"
+            journal.fault(Fault(FaultKind.NON_TERMINATION, text, self.kernel.name, spans=(self.span(),)))
             raise Halt
         if journal.steps % 512 == 0 and journal.out_of_time():
             journal.complete = False
@@ -232,9 +293,6 @@ class Machine:
 
     def span(self) -> Span:
         return self.at.span if self.at is not None else NOWHERE
-
-    def report(self, kind: FaultKind, message: str, *spans: Span, **details: Any) -> None:
-        self.journal.fault(Fault(kind, message, self.kernel.name, spans=spans, **details))
 
     def fault(
         self,
@@ -249,14 +307,27 @@ class Machine:
         index: int | None = None,
     ) -> None:
         """Report a fault of the first lane for which `mask` holds."""
+        self.journal.fault(self._fault_of(kind, message, lanes, mask, value, what, array, index))
+
+    def _fault_of(
+        self,
+        kind: FaultKind,
+        message: str,
+        lanes: Lanes,
+        mask: Any,
+        value: float | None,
+        what: str = "",
+        array: str = "",
+        index: int | None = None,
+    ) -> Fault:
         lane = int(lanes.index[first(mask)])
-        thread, block = self.thread_of(lane), self.block_of(lane)
-        self.report(
+        return Fault(
             kind,
             message,
-            self.span(),
-            threads=(thread,),
-            blocks=(block,),
+            self.kernel.name,
+            threads=(self.thread_of(lane),),
+            blocks=(self.block_of(lane),),
+            spans=(self.span(),),
             what=(what,),
             values=(value,),
             array=array,
@@ -303,7 +374,3 @@ def _fraction(value: Any) -> Any:
     from fractions import Fraction
 
     return value if isinstance(value, Fraction) else Fraction(value)
-
-
-def fits(value: int, type_: IntType) -> bool:
-    return type_.low <= value <= type_.high

@@ -14,7 +14,7 @@ import numpy as np
 from semantics import core
 from semantics.faults import Fault, FaultKind
 from semantics.interp import loops
-from semantics.interp.expressions import IntFn, compile_cond, compile_int, compile_real, is_uniform
+from semantics.interp.expressions import IntFn, compile_cond, compile_real, compile_reduced, is_uniform
 from semantics.interp.geometry import halving_steps
 from semantics.interp.machine import Lanes, Machine
 from semantics.interp.memory import is_integer
@@ -131,7 +131,7 @@ class _Compiler:
                 raise AssertionError(f"{type(stmt).__name__} does not synchronise")
 
     def _sync(self, stmt: core.Barrier | core.SyncWarp | core.Shfl) -> Stepped:
-        argument = compile_int(stmt.arg) if isinstance(stmt, core.Shfl) else None
+        argument = compile_reduced(stmt.arg) if isinstance(stmt, core.Shfl) else None
 
         def run(m: Machine, lanes: Lanes, path: Path | None) -> Generator[Sync, None, None]:
             m.at = stmt
@@ -206,7 +206,7 @@ class _Compiler:
                 raise AssertionError(f"{type(stmt).__name__} synchronises")
 
     def _set_int(self, stmt: core.SetI, var: int, value: core.IExpr) -> Plain:
-        compute = compile_int(value)
+        compute = compile_reduced(value)
         halving = id(stmt) in self.halvings
 
         def run(m: Machine, lanes: Lanes) -> None:
@@ -214,7 +214,9 @@ class _Compiler:
             m.tick()
             if halving:
                 _note_odd_halving(m, lanes, var)
+            m.wrapped = None
             m.set_int(var, lanes, compute(m, lanes))
+            m.taint(var, lanes)
 
         return run
 
@@ -281,13 +283,13 @@ class _Compiler:
     def _load(self, stmt: core.Load) -> Plain:
         site, array, var = self._site(stmt), stmt.array, stmt.var
         declared = self.kernel.arrays[array]
-        index = compile_int(stmt.index)
+        index = compile_reduced(stmt.index)
         assign = Machine.set_int if is_integer(declared.elem) else Machine.set_real
 
         def run(m: Machine, lanes: Lanes) -> None:
             m.at = stmt
             m.tick()
-            inside, at = _address(m, lanes, array, index(m, lanes), "read")
+            inside, at = _address(m, lanes, array, m.as_address(index, lanes), "read")
             if not len(inside):
                 assign(m, var, lanes, 0)
                 return
@@ -305,16 +307,16 @@ class _Compiler:
     def _write(self, stmt: core.Store | core.AtomicAdd, kind: int) -> Plain:
         site, array = self._site(stmt), stmt.array
         declared = self.kernel.arrays[array]
-        index = compile_int(stmt.index)
+        index = compile_reduced(stmt.index)
         value: Callable[[Machine, Lanes], Any]
         integers = is_integer(declared.elem)
-        value = compile_int(stmt.value) if integers else compile_real(stmt.value)  # type: ignore[arg-type]
+        value = compile_reduced(stmt.value) if integers else compile_real(stmt.value)  # type: ignore[arg-type]
 
         def run(m: Machine, lanes: Lanes) -> None:
             m.at = stmt
             m.tick()
             stored: Any = value(m, lanes)
-            inside, at = _address(m, lanes, array, index(m, lanes), "written")
+            inside, at = _address(m, lanes, array, m.as_address(index, lanes), "written")
             if not len(inside):
                 return
             if inside is not lanes and not is_uniform(stored):

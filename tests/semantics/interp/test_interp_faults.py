@@ -344,9 +344,68 @@ def test_leaving_the_type_is_an_overflow(
     if per_thread:
         zero = core.ICast(type_, op("mul", TID, lit(0)))
         left = IBin(IntOp.ADD, type_, left, zero)  # type: ignore[assignment]
-    f = only(run_shared((SetI(0, IBin(IntOp(operator), type_, left, core.ILit(b, type_)), line(1)),)))
-    assert f.kind is FaultKind.INT_OVERFLOW
+    value = IBin(IntOp(operator), type_, left, core.ILit(b, type_))
+    statement: Stmt = SetI(0, value, line(1)) if type_.signed else Load(0, X, value, line(1))
+    f = run_shared((statement,)).faults[0]
+    assert (f.kind, lines(f)) == (FaultKind.INT_OVERFLOW, (1,))
     assert text in f.message
+
+
+UTID = core.ISpecial(core.Special.TID, core.Dim.X, IntType.U32)
+BELOW = op("sub", UTID, core.ILit(1, IntType.U32), IntType.U32)
+
+
+def unsigned_kernel(*body: Stmt) -> Run:
+    """Registers: i0 of type int, i1 of type unsigned."""
+    k = kernel(body, arrays=SHARED)
+    k = core.Kernel(
+        k.name, k.params, k.arrays, k.scalars, (("i", I32), ("u", IntType.U32)), k.real_vars, k.body
+    )
+    return run(plan(k, {"x": 64, "y": 64}, block=64), {"x": np.arange(64.0)})
+
+
+def test_an_unsigned_difference_may_become_a_signed_number() -> None:
+    """`int i = threadIdx.x - 1; if (i >= 0) y[i] = x[i];` is right C."""
+    body = (
+        SetI(0, core.ICast(I32, BELOW), line(1)),
+        If(
+            less(lit(-1), iv(0)),
+            (Load(0, X, iv(0), line(3)), Store(Y, iv(0), RVar(0), line(3))),
+            (),
+            line(2),
+        ),
+    )
+    r = unsigned_kernel(*body)
+    assert r.faults == ()
+    assert r.outputs["y"][:63].tolist() == list(range(63))
+
+
+def test_a_wrapped_value_may_decide_but_not_address() -> None:
+    """`unsigned u = threadIdx.x - 1; if (u < 63) y[u] = x[u];` tests both bounds at once."""
+    u = core.IVar(1, IntType.U32)
+    inside = (Load(0, X, u, line(3)), Store(Y, u, RVar(0), line(3)))
+    guarded = If(less(u, core.ILit(63, IntType.U32)), inside, (), line(2))
+    assert unsigned_kernel(SetI(1, BELOW, line(1)), guarded).faults == ()
+    f = unsigned_kernel(SetI(1, BELOW, line(1)), *inside).faults[0]
+    assert (f.kind, lines(f), f.threads) == (FaultKind.INT_OVERFLOW, (1,), ((0, 0, 0),))
+    assert f.message == "0 - 1 = -1 does not fit `unsigned int` and wraps"
+
+
+def test_a_wrapped_value_is_followed_through_variables_until_it_is_replaced() -> None:
+    u = core.IVar(1, IntType.U32)
+    half = SetI(1, op("div", u, core.ILit(2, IntType.U32), IntType.U32), line(2))
+    load = Load(0, X, u, line(4))
+    assert unsigned_kernel(SetI(1, BELOW, line(1)), half, load).faults[0].kind is FaultKind.INT_OVERFLOW
+    replaced = SetI(1, UTID, line(3))
+    assert unsigned_kernel(SetI(1, BELOW, line(1)), half, replaced, load).faults == ()
+
+
+def test_a_conversion_of_a_negative_number_compares_as_a_huge_one() -> None:
+    minus = core.ICast(IntType.U32, op("sub", TID, lit(5)))
+    chosen = core.ISelect(less(minus, core.ILit(64, IntType.U32)), op("sub", TID, lit(5)), lit(0))
+    r = unsigned_kernel(Load(0, X, chosen, line(1)), Store(Y, TID, RVar(0), line(2)))
+    assert r.faults == ()
+    assert r.outputs["y"].tolist() == [max(0, t - 5) for t in range(64)]
 
 
 def test_products_that_fit_64_bits_are_fine() -> None:
