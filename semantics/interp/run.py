@@ -10,7 +10,7 @@ import numpy as np
 from semantics import core
 from semantics.faults import Fault, FaultKind
 from semantics.interp.geometry import walk
-from semantics.interp.machine import Halt, Journal, Machine
+from semantics.interp.machine import Halt, Journal, Machine, element_bytes
 from semantics.interp.memory import Buffer, Dense, Sparse, is_integer
 from semantics.interp.races import READ, Access, AccessLog, Conflict
 from semantics.interp.schedule import Schedule, drive
@@ -20,6 +20,7 @@ from semantics.interp.values import Arithmetic, Array, ExactArithmetic, FloatAri
 
 Precision = Literal["float64", "float32", "exact"]
 _LANES = 1 << 15
+_ELEMENTS = 1 << 25  # of shared and local arrays held at once
 _LOG_LIMIT = 4_000_000
 
 
@@ -30,7 +31,8 @@ class Run:
     `outputs`: every buffer that is not a workspace and that a kernel stores to, flat, in the number
     format of the run (elements never stored are NaN, or None when exact). `faults` in the order
     they were met. `notes` are remarks that are no faults. `steps` counts statements executed.
-    `complete` is False when the time or the block limit cut the run short."""
+    `complete` is False when the time, the block limit or the memory for shared and local arrays cut
+    the run short. `unwritten` gives for each output the first element that nothing was stored to."""
 
     outputs: dict[str, Array]
     faults: tuple[Fault, ...]
@@ -214,7 +216,11 @@ class _Launch:
         total, threads = grid[0] * grid[1] * grid[2], block[0] * block[1] * block[2]
         if total < 1 or threads < 1:
             return
-        step = max(1, _LANES // threads)
+        private = self._private_elements(threads)
+        if private > _ELEMENTS:
+            self.journal.complete = False
+            return
+        step = max(1, min(_LANES // threads, _ELEMENTS // max(1, private)))
         if self.max_blocks is not None and self.max_blocks < total:
             chosen = np.unique(np.linspace(0, total - 1, max(2, self.max_blocks)).astype(np.int64))
             for k in range(0, chosen.size, step):
@@ -222,6 +228,16 @@ class _Launch:
             return
         for start in range(0, total, step):
             yield np.arange(start, min(start + step, total), dtype=np.int64)
+
+    def _private_elements(self, threads: int) -> int:
+        """Elements of the shared and local arrays of one block."""
+        total = 0
+        for a in self.call.kernel.arrays:
+            if a.space is core.Space.SHARED:
+                total += a.size if a.size is not None else self.call.shared_bytes // element_bytes(a.elem)
+            elif a.space is core.Space.LOCAL:
+                total += (a.size or 0) * threads
+        return total
 
     def _run_blocks(self, blocks: Array, bound: dict[int, str]) -> None:
         arrays = self.call.kernel.arrays

@@ -535,3 +535,18 @@ def test_scalars_reach_the_kernel_by_position() -> None:
     k: Kernel = kernel(body, scalars=scalars)
     p = plan(k, {"x": 1, "y": 4}, block=1, args=("x", "y", 2, Fraction(1, 4)))
     assert run(p, {"x": np.zeros(1)}).outputs["y"][2] == 0.25
+
+
+def test_local_arrays_too_large_to_hold_leave_the_run_incomplete() -> None:
+    arrays = (*SHARED[:2], Array("t", Space.LOCAL, size=1 << 21))
+    body = (Store(2, TID, real(1), line(1)), *elementwise(64))
+    r = run(plan(kernel(body, arrays=arrays), {"x": 64, "y": 64}, block=64), {"x": np.zeros(64)})
+    assert (r.faults, r.complete) == ((), False)
+
+
+def test_many_blocks_with_large_arrays_run_in_portions() -> None:
+    arrays = (*SHARED[:2], Array("t", Space.LOCAL, size=1 << 18))
+    body = (Store(2, TID, real(1), line(1)), *elementwise(256))
+    p = plan(kernel(body, arrays=arrays), {"x": 256, "y": 256}, block=32, grid=8)
+    r = run(p, {"x": np.arange(256)})
+    assert (r.faults, r.complete, r.outputs["y"][255]) == ((), True, 256.0)
