@@ -163,7 +163,7 @@ theorem warp_while {c : BExpr} {body : Stmt} (N : Nat) (I : Nat → WSt R → Pr
   exact ⟨β', h1, f0, fun fuel hf site S hS K N hK m hm => h2 fuel fuel hf hf site S hS K N hK m hm⟩
 
 /-- When every lane stands, the warp is safe as soon as its next step is. -/
-theorem WarpSafe.of_next {S : Scope Cell} (hS : W.Fits S) {own : Nat → Int → Own (Ext R)} {N}
+theorem WarpSafe.of_next {S : Scope Cell} {own : Nat → Int → Own (Ext R)} {N}
     {th : Nat → Tree Cell (Ext R)} {m : Heap Cell (Ext R)} {M : Mem R} (hm : AgreeW W.cell S.vis own m M)
     (hst : ∀ l, l < 32 → (th l).stands)
     (h : ∀ th' m', (∀ l, l < 32 → th' l = th l) → AgreeW W.cell S.vis own m' M →
@@ -194,7 +194,7 @@ theorem warp_sync (hsame : ∀ a i v, β.own a i = .same v → β.mem a i = some
     (own : Nat → Int → Own (Ext R)) (h : Q { β with own := own }) (hlive : ∃ l, l < 32 ∧ W.live l) :
     warpWp W .syncwarp Q β := by
   refine ⟨_, h, 0, fun fuel _ site S hS K N hK m hm => ?_⟩
-  refine WarpSafe.of_next hS hm (fun l hl => ?_) (fun th' m' e ha => .inr (.inr ⟨site, W.lanes fun l => K l (β.reg l), ⟨?_, ?_⟩, _, hK m' ?_⟩))
+  refine WarpSafe.of_next hm (fun l hl => ?_) (fun th' m' e ha => .inr (.inr ⟨site, W.lanes fun l => K l (β.reg l), ⟨?_, ?_⟩, _, hK m' ?_⟩))
   · simp only [WarpCtx.lanes]; split <;> trivial
   · intro l hl; rw [e l hl]; simp only [WarpCtx.lanes]; split
     · exact .inl rfl
@@ -224,7 +224,7 @@ theorem warp_shfl {kind : ShflKind} {d s : Nat} {arg : IExpr} {width : Nat} (src
     have hp : (W.place l : Place R).env = W.env l := rfl
     have hq : (W.place l : Place R).lane = l := rfl
     simp only [WarpCtx.lanes, if_pos (hlive l hl), Stmt.tree, hp, hq, IExpr.eval_eq _ _ _ (harg l hl).1, (harg l hl).2.1]
-  refine WarpSafe.of_next hS hm (fun l hl => by rw [he l hl]; trivial) (fun th' m' e ha => .inr (.inl
+  refine WarpSafe.of_next hm (fun l hl => by rw [he l hl]; trivial) (fun th' m' e ha => .inr (.inl
     ⟨site, fun l => (β.reg l).rv s, fun l xs => K l ((β.reg l).setR d (xs (src l))), fun l hl => by rw [e l hl, he l hl], ?_⟩))
   refine (hK m' ha).congr fun l hl => ?_
   simp only [WarpCtx.lanes, if_pos (hlive l hl), Nat.mod_eq_of_lt (harg l hl).2.2]
