@@ -11,6 +11,7 @@ from kshell import paths, remote, tasks, wiring
 from kshell.cli.known import events_of, session_names, session_record, settings_of
 from kshell.engine.lock import held, running
 from kshell.engine.settings import Settings
+from kshell.tui.apart import Apart
 from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
 from kshell.tui.replay import Replay
 
@@ -77,9 +78,10 @@ class HomeDesk:
 
 
 def opened(session: "Session") -> Opened:
-    """A session of this process, for the app: it can be left running."""
+    """A session of this process, for the app, in a thread of its own: it can be left running."""
     detach: Callable[[], str] = partial(remote.leave_running, session.name)
-    return Opened(stream(session), session.control, detach)
+    apart = Apart(partial(stream, session), session.control)
+    return Opened(apart.events(), apart, detach)
 
 
 async def stream(session: "Session") -> AsyncGenerator[ev.Event, None]:

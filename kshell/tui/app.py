@@ -201,17 +201,17 @@ def run(
     live session was left before its end. Must not be called from a running event loop: the app runs its
     own, and the stream is consumed there."""
     import gc
+    import sys
 
     from kshell.tui.capture import stderr_captured
 
     gc.freeze()
-    gc.set_threshold(20_000, 20, 20)
+    gc.set_threshold(20_000, 20, 20)  # a full collection over a long session's events holds up a key
+    sys.setswitchinterval(0.001)  # the session works in another thread: the screen gets its turn soon
     app = KshellApp(stream, control, detach=detach, home=home, theme=_theme(), leave_after=leave_after)
     with stderr_captured() as captured:
         code = app.run()
     captured.report()
     if app.farewell:
-        import sys
-
         print(app.farewell, file=sys.stderr)
     return code if code is not None else 0
