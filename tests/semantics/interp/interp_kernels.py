@@ -2,6 +2,8 @@
 
 from fractions import Fraction
 
+import numpy as np
+
 from semantics import core
 from semantics.core import (
     Array,
@@ -34,6 +36,8 @@ from semantics.core import (
     Store,
     While,
 )
+from semantics.faults import Fault
+from semantics.interp import Run, run
 from semantics.span import Span
 
 I32 = IntType.I32
@@ -166,3 +170,17 @@ def tree_sum(
             line(12),
         ),
     )
+
+
+def run_shared(body: tuple[Stmt, ...], *, n: int = 64, block: int = 64, y: int = 64, grid: int = 1) -> Run:
+    p = plan(kernel(body, arrays=SHARED), {"x": n, "y": y}, block=block, grid=grid)
+    return run(p, {"x": np.arange(n, dtype=np.float32)})
+
+
+def only(r: Run) -> Fault:
+    assert len(r.faults) == 1, r.faults
+    return r.faults[0]
+
+
+def lines(f: Fault) -> tuple[int, ...]:
+    return tuple(s.line for s in f.spans)
