@@ -50,10 +50,12 @@ theorem fold_op (f g : Nat → α) (n : Nat) :
   | zero => simp only [foldTo]; exact (Std.LawfulRightIdentity.right_id _).symm
   | succ n ih => simp only [foldTo, ih]; ac_rfl
 
+omit [Std.Associative op] [Std.Commutative op] in
 /-- One term. -/
 theorem fold_one (f : Nat → α) : foldTo op e f 1 = f 0 := by
   simp only [foldTo]; exact Std.LawfulLeftIdentity.left_id _
 
+omit [Std.Associative op] [Std.Commutative op] in
 /-- A fold of units is the unit. -/
 theorem fold_unit (n : Nat) : foldTo op e (fun _ => e) n = e := by
   induction n with
