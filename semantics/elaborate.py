@@ -138,7 +138,10 @@ def evaluate(st: State, e: ast.Expr) -> Value:
         case ast.Cast():
             return _cast(st, e)
         case ast.SizeOf(kind, span):
-            return literal(width(resolve(st, kind)), IntType.U64)
+            ty = resolve(st, kind)
+            if isinstance(ty, StructTy):
+                raise Refusal("sizeof of a struct is outside the language", span, "padding is the compiler's")
+            return literal(width(ty), IntType.U64)
         case ast.Call():
             from semantics.intrinsics import call
 

@@ -23,7 +23,7 @@ from semantics.core import (
     RParam,
     Space,
 )
-from semantics.declare import global_item, initial_value
+from semantics.declare import check_static, global_item, initial_value
 from semantics.elaborate import evaluate
 from semantics.inline import TemplateArg, template_argument
 from semantics.span import Refusal, Span
@@ -186,6 +186,8 @@ class _Run:
                     self._declaration(s, v)
             case ast.Launch():
                 self._launch(s)
+            case ast.StaticAssert():
+                check_static(self.st, s)
             case ast.Empty():
                 pass
             case _:
