@@ -217,13 +217,13 @@ class Attack:
             workload, fault = self._threshold(fault)
         return self._of_fault(fault, workload, "any")
 
-    def _sparse_fault(self, workload: Workload) -> Fault | None:
+    def _sparse_fault(self, workload: Workload, limit: int = 3) -> Fault | None:
         plan = self._plan(workload)
         if plan is None:
             return None
         left = max(0.5, self._deadline - time.monotonic())
         result = interp.run(
-            plan, {}, fuel=_FUEL, sparse=True, max_blocks=3, seconds=min(2.0, left), fault_limit=3
+            plan, {}, fuel=_FUEL, sparse=True, max_blocks=3, seconds=min(2.0, left), fault_limit=limit
         )
         self._count(result)
         found = (f for f in result.faults if f.kind in _REAL_SIZE)
@@ -235,7 +235,7 @@ class Attack:
         low, high, best = 0, self.workload.axes[axis], fault
         while high - low > 1 and not self._late():
             middle = (low + high) // 2
-            found = self._sparse_fault(self._with(axis, middle))
+            found = self._sparse_fault(self._with(axis, middle), limit=1)
             if found is not None and found.kind is fault.kind and found.spans == fault.spans:
                 high, best = middle, found
             else:
