@@ -1,11 +1,11 @@
 module
 
-public import KShell.Scalar.Ext
+public import KShell.Scalar.Fold
 
 /-!
 # Sums and maxima over a counter
 
-`sumTo f n` adds `f 0 ... f (n - 1)`, `maxTo f n` is their maximum for `n > 0`, and `maxExt f n` is the
+`sumI f n` adds `f 0 ... f (n - 1)`, `maxI f n` is their maximum for `n > 0`, and `maxE f n` is the
 maximum with -infinity for the empty range, which is what an accumulator that starts at `-INFINITY` holds.
 Functions take the counter as an integer, so that index arithmetic stays in one type.
 -/
@@ -18,89 +18,101 @@ set_option linter.unusedSectionVars false
 variable {R : Type} [ExactReal R]
 
 /-- Sum of `f i` for `0 ≤ i < n`. -/
-def sumTo (f : Int → R) : Nat → R
+def sumI (f : Int → R) : Nat → R
   | 0 => 0
-  | n + 1 => sumTo f n + f n
+  | n + 1 => sumI f n + f n
 
 /-- Maximum of `f i` for `0 ≤ i < n`; `f 0` for `n = 0`. -/
-def maxTo (f : Int → R) : Nat → R
+def maxI (f : Int → R) : Nat → R
   | 0 => f 0
-  | n + 1 => maxR (maxTo f n) (f n)
+  | n + 1 => maxR (maxI f n) (f n)
 
 /-- Maximum of `f i` for `0 ≤ i < n`; -infinity for `n = 0`. -/
-def maxExt (f : Int → R) : Nat → Ext R
+def maxE (f : Int → R) : Nat → Ext R
   | 0 => .ninf
-  | n + 1 => Ext.max (maxExt f n) (.fin (f n))
+  | n + 1 => Ext.max (maxE f n) (.fin (f n))
 
 variable {f g : Int → R} {n : Nat} {k : Int}
 
-theorem sumTo_zero : sumTo f 0 = 0 := rfl
+theorem sumI_zero : sumI f 0 = 0 := rfl
 
-theorem sumTo_step (hk : 0 ≤ k) : sumTo f (k + 1).toNat = sumTo f k.toNat + f k := by
+theorem sumI_step (hk : 0 ≤ k) : sumI f (k + 1).toNat = sumI f k.toNat + f k := by
   obtain ⟨n, rfl⟩ := Int.eq_ofNat_of_zero_le hk
   have h : ((n : Int) + 1).toNat = n + 1 := by omega
   rw [h, Int.toNat_natCast]; rfl
 
-theorem sumTo_congr (h : ∀ i : Int, 0 ≤ i → i < n → f i = g i) : sumTo f n = sumTo g n := by
+theorem sumI_congr (h : ∀ i : Int, 0 ≤ i → i < n → f i = g i) : sumI f n = sumI g n := by
   induction n with
   | zero => rfl
   | succ n ih =>
-    simp only [sumTo]
+    simp only [sumI]
     rw [ih (fun i h0 h1 => h i h0 (by omega)), h n (by omega) (by omega)]
 
-theorem maxTo_congr (hn : 0 < n) (h : ∀ i : Int, 0 ≤ i → i < n → f i = g i) : maxTo f n = maxTo g n := by
+theorem maxI_congr (hn : 0 < n) (h : ∀ i : Int, 0 ≤ i → i < n → f i = g i) : maxI f n = maxI g n := by
   have h0 := h 0 (by omega) (by omega)
   clear hn
   induction n with
   | zero => exact h0
   | succ n ih =>
-    simp only [maxTo]
+    simp only [maxI]
     rw [ih (fun i h0 h1 => h i h0 (by omega)), h n (by omega) (by omega)]
 
-theorem maxExt_zero : maxExt f 0 = .ninf := rfl
+theorem maxE_zero : maxE f 0 = .ninf := rfl
 
-theorem maxExt_step (hk : 0 ≤ k) : maxExt f (k + 1).toNat = Ext.max (maxExt f k.toNat) (.fin (f k)) := by
+theorem maxE_step (hk : 0 ≤ k) : maxE f (k + 1).toNat = Ext.max (maxE f k.toNat) (.fin (f k)) := by
   obtain ⟨n, rfl⟩ := Int.eq_ofNat_of_zero_le hk
   have h : ((n : Int) + 1).toNat = n + 1 := by omega
   rw [h, Int.toNat_natCast]; rfl
 
 /-- The maximum over a range that is not empty is a scalar. -/
-theorem maxExt_fin (hn : 0 < n) : maxExt f n = .fin (maxTo f n) := by
+theorem maxE_fin (hn : 0 < n) : maxE f n = .fin (maxI f n) := by
   obtain ⟨n, rfl⟩ : ∃ m, n = m + 1 := ⟨n - 1, by omega⟩
   clear hn
   induction n with
-  | zero => simp [maxExt, maxTo, maxR]
+  | zero => simp [maxE, maxI, maxR]
   | succ n ih =>
-    rw [maxExt, ih]; rfl
+    rw [maxE, ih]; rfl
 
-theorem sumTo_mul (c : R) : sumTo (fun i => c * f i) n = c * sumTo f n := by
+/-- The sum of the package, whose counter is a natural number. -/
+theorem sumI_eq : sumI f n = sumTo (fun k => f k) n := by
   induction n with
-  | zero => simp only [sumTo]; grind
-  | succ n ih => simp only [sumTo]; rw [ih]; grind
+  | zero => rfl
+  | succ n ih => rw [sumI, ih]; rfl
 
-theorem sumTo_div (c : R) : sumTo (fun i => f i / c) n = sumTo f n / c := by
+/-- The maximum of the package, whose counter is a natural number. -/
+theorem maxI_eq : maxI f n = maxTo (fun k => f k) n := by
   induction n with
-  | zero => simp only [sumTo]; grind
-  | succ n ih => simp only [sumTo]; rw [ih]; grind
+  | zero => rfl
+  | succ n ih => rw [maxI, ih]; rfl
 
-theorem sumTo_add : sumTo (fun i => f i + g i) n = sumTo f n + sumTo g n := by
+theorem sumI_mul (c : R) : sumI (fun i => c * f i) n = c * sumI f n := by
   induction n with
-  | zero => simp only [sumTo]; grind
-  | succ n ih => simp only [sumTo]; rw [ih]; grind
+  | zero => simp only [sumI]; grind
+  | succ n ih => simp only [sumI]; rw [ih]; grind
 
-theorem sumTo_nonneg (h : ∀ i : Int, 0 ≤ i → i < n → 0 ≤ f i) : 0 ≤ sumTo f n := by
+theorem sumI_div (c : R) : sumI (fun i => f i / c) n = sumI f n / c := by
   induction n with
-  | zero => simp only [sumTo]; grind
+  | zero => simp only [sumI]; grind
+  | succ n ih => simp only [sumI]; rw [ih]; grind
+
+theorem sumI_add : sumI (fun i => f i + g i) n = sumI f n + sumI g n := by
+  induction n with
+  | zero => simp only [sumI]; grind
+  | succ n ih => simp only [sumI]; rw [ih]; grind
+
+theorem sumI_nonneg (h : ∀ i : Int, 0 ≤ i → i < n → 0 ≤ f i) : 0 ≤ sumI f n := by
+  induction n with
+  | zero => simp only [sumI]; grind
   | succ n ih =>
-    simp only [sumTo]
+    simp only [sumI]
     have h1 := ih (fun i h0 h1 => h i h0 (by omega))
     have h2 := h n (by omega) (by omega)
     grind
 
-theorem sumTo_pos (hn : 0 < n) (h : ∀ i : Int, 0 ≤ i → i < n → 0 < f i) : 0 < sumTo f n := by
+theorem sumI_pos (hn : 0 < n) (h : ∀ i : Int, 0 ≤ i → i < n → 0 < f i) : 0 < sumI f n := by
   obtain ⟨n, rfl⟩ : ∃ m, n = m + 1 := ⟨n - 1, by omega⟩
-  have h1 : 0 ≤ sumTo f n := sumTo_nonneg (fun i h0 h1 => by have := h i h0 (by omega); grind)
+  have h1 : 0 ≤ sumI f n := sumI_nonneg (fun i h0 h1 => by have := h i h0 (by omega); grind)
   have h2 := h n (by omega) (by omega)
-  simp only [sumTo]; grind
+  simp only [sumI]; grind
 
 end KShell.Auto

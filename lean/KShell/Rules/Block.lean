@@ -27,6 +27,13 @@ structure BSt (R : Type) where
   /-- Memory as the block sees it. -/
   mem : Mem R
 
+/-- Registers of thread `t` of the block. -/
+def BSt.thread (β : BSt R) (t : Nat) : Reg R := β.reg (t / 32) (t % 32)
+
+theorem BSt.thread_eq (β : BSt R) {w l : Nat} (hl : l < 32) : β.thread (32 * w + l) = β.reg w l := by
+  simp only [BSt.thread]
+  rw [show (32 * w + l) / 32 = w by omega, show (32 * w + l) % 32 = l by omega]
+
 /-- The owning block of a cell: a global cell has the block that `gown` says, a shared cell its own block;
 no block owns what is not a cell of the launch. -/
 def gownCell (L : Launch) (gown : Nat → Int → Option Nat) : Cell → Option Nat
@@ -80,10 +87,13 @@ def kernelWp (L : Launch) (gown : Nat → Int → Option Nat) (b : Nat) (p : Stm
 
 variable {L : Launch} {gown : Nat → Int → Option Nat} {b : Nat} {Q : BSt R → Prop} {β : BSt R}
 
-theorem Launch.threads_congr {f g : Nat → Nat → Tree Cell (Ext R)}
-    (h : ∀ w l, 32 * w + l < L.block.count → f w l = g w l) : L.threads f = L.threads g := by
-  funext w l; simp only [Launch.threads]; split
-  · next hv => exact h w l hv
+theorem Safe.congr {Post : Heap Cell (Ext R) → Prop} {f g : Nat → Nat → Tree Cell (Ext R)} {m : Heap Cell (Ext R)}
+    (h : ∀ w l, l < 32 → 32 * w + l < L.block.count → g w l = f w l) (hs : Safe L gown b Post (L.threads f) m) :
+    Safe L gown b Post (L.threads g) m := by
+  obtain ⟨wown, own, hs⟩ := hs
+  refine ⟨wown, own, hs.congr fun w l _ hl => ?_⟩
+  simp only [Launch.threads]; split
+  · next hv => exact h w l hl hv
   · rfl
 
 theorem blockWp_mono {p : Stmt} {Q' : BSt R → Prop} (h : ∀ β, Q β → Q' β) :
@@ -111,28 +121,30 @@ theorem kernel_seq {p q : Stmt} {Q : Mem R → Prop} (h : blockWp L gown b p (ke
 
 /-- A conditional on which all threads of the block agree. -/
 theorem block_ite {c : BExpr} {p q : Stmt}
-    (ho : ∀ w l, 32 * w + l < L.block.count → c.ok (L.env b (32 * w + l : Nat)) (β.reg w l))
-    (h : ((∀ w l, 32 * w + l < L.block.count → c.val (L.env b (32 * w + l : Nat)) (β.reg w l)) ∧ blockWp L gown b p Q β) ∨
-      ((∀ w l, 32 * w + l < L.block.count → ¬ c.val (L.env b (32 * w + l : Nat)) (β.reg w l)) ∧ blockWp L gown b q Q β)) :
+    (ho : ∀ t : Nat, t < L.block.count → c.ok (L.env b t) (β.thread t))
+    (h : ((∀ t : Nat, t < L.block.count → c.val (L.env b t) (β.thread t)) ∧ blockWp L gown b p Q β) ∨
+      ((∀ t : Nat, t < L.block.count → ¬ c.val (L.env b t) (β.thread t)) ∧ blockWp L gown b q Q β)) :
     blockWp L gown b (.ite c p q) Q β := by
   have he : ∀ w l, (L.place b w l : Place R).env = L.env b (32 * w + l : Nat) := fun _ _ => rfl
   rcases h with ⟨hc, β', h1, f0, h2⟩ | ⟨hc, β', h1, f0, h2⟩
-  · refine ⟨β', h1, f0, fun fuel hf site K Post hK m hm => ?_⟩
-    rw [Launch.threads_congr (g := fun w l => p.tree (L.place b w l) fuel site (K w l) (β.reg w l)) (fun w l hv => by
-      simp only [Stmt.tree, he, BExpr.eval_eq _ _ _ (ho w l hv), hc w l hv, decide_true])]
-    exact h2 fuel hf site K Post hK m hm
-  · refine ⟨β', h1, f0, fun fuel hf site K Post hK m hm => ?_⟩
-    rw [Launch.threads_congr (g := fun w l => q.tree (L.place b w l) fuel (site + p.sites) (K w l) (β.reg w l)) (fun w l hv => by
-      simp only [Stmt.tree, he, BExpr.eval_eq _ _ _ (ho w l hv), hc w l hv, decide_false])]
-    exact h2 fuel hf _ K Post hK m hm
+  · refine ⟨β', h1, f0, fun fuel hf site K Post hK m hm =>
+      (h2 fuel hf site K Post hK m hm).congr fun w l hl hv => ?_⟩
+    have h1 := ho _ hv; have h2 := hc _ hv
+    rw [β.thread_eq hl] at h1 h2
+    simp only [Stmt.tree, he, BExpr.eval_eq _ _ _ h1, h2, decide_true]
+  · refine ⟨β', h1, f0, fun fuel hf site K Post hK m hm =>
+      (h2 fuel hf (site + p.sites) K Post hK m hm).congr fun w l hl hv => ?_⟩
+    have h1 := ho _ hv; have h2 := hc _ hv
+    rw [β.thread_eq hl] at h1 h2
+    simp only [Stmt.tree, he, BExpr.eval_eq _ _ _ h1, h2, decide_false]
 
 /-- A loop of exactly `N` rounds, with barriers inside, on which all threads of the block agree. -/
 theorem block_while {c : BExpr} {body : Stmt} (N : Nat) (I : Nat → BSt R → Prop) (h0 : I 0 β)
-    (hc : ∀ k β, k < N → I k β → ∀ w l, 32 * w + l < L.block.count →
-      c.ok (L.env b (32 * w + l : Nat)) (β.reg w l) ∧ c.val (L.env b (32 * w + l : Nat)) (β.reg w l))
+    (hc : ∀ k β, k < N → I k β → ∀ t : Nat, t < L.block.count →
+      c.ok (L.env b t) (β.thread t) ∧ c.val (L.env b t) (β.thread t))
     (hb : ∀ k β, k < N → I k β → blockWp L gown b body (I (k + 1)) β)
-    (hx : ∀ β, I N β → (∀ w l, 32 * w + l < L.block.count →
-      c.ok (L.env b (32 * w + l : Nat)) (β.reg w l) ∧ ¬ c.val (L.env b (32 * w + l : Nat)) (β.reg w l)) ∧ Q β) :
+    (hx : ∀ β, I N β → (∀ t : Nat, t < L.block.count →
+      c.ok (L.env b t) (β.thread t) ∧ ¬ c.val (L.env b t) (β.thread t)) ∧ Q β) :
     blockWp L gown b (.while c body) Q β := by
   have he : ∀ w l, (L.place b w l : Place R).env = L.env b (32 * w + l : Nat) := fun _ _ => rfl
   have main : ∀ n k β, k + n = N → I k β → ∃ β', Q β' ∧ ∃ f0, ∀ fuel j, f0 ≤ fuel → f0 ≤ j →
@@ -146,21 +158,22 @@ theorem block_while {c : BExpr} {body : Stmt} (N : Nat) (I : Nat → BSt R → P
       obtain ⟨h1, h2⟩ := hx β hi
       refine ⟨β, h2, 1, fun fuel j hf hj site K Post hK m hm => ?_⟩
       obtain ⟨j, rfl⟩ : ∃ i, j = i + 1 := ⟨j - 1, by omega⟩
-      rw [Launch.threads_congr (g := fun w l => K w l (β.reg w l)) (fun w l hv => by
-        simp only [loopTree, he, BExpr.eval_eq _ _ _ (h1 w l hv).1, (h1 w l hv).2, decide_false])]
-      exact hK m hm
+      refine (hK m hm).congr fun w l hl hv => ?_
+      have h1 := h1 _ hv
+      rw [β.thread_eq hl] at h1
+      simp only [loopTree, he, BExpr.eval_eq _ _ _ h1.1, h1.2, decide_false]
     | succ n ih =>
       intro k β hk hi
       obtain ⟨β1, h1, f1, h2⟩ := hb k β (by omega) hi
       obtain ⟨β', h3, f2, h4⟩ := ih (k + 1) β1 (by omega) h1
       refine ⟨β', h3, max f1 (f2 + 1), fun fuel j hf hj site K Post hK m hm => ?_⟩
       obtain ⟨j, rfl⟩ : ∃ i, j = i + 1 := ⟨j - 1, by omega⟩
-      rw [Launch.threads_congr (g := fun w l => body.tree (L.place b w l) fuel site
-        (loopTree .fault (c.eval (L.place b w l).env) (body.tree (L.place b w l) fuel site) j (K w l)) (β.reg w l)) (fun w l hv => by
-          have := hc k β (by omega) hi w l hv
-          simp only [loopTree, he, BExpr.eval_eq _ _ _ this.1, this.2, decide_true])]
-      exact h2 fuel (by omega) site _ Post
-        (fun m' ha => h4 fuel j (by omega) (by omega) site K Post hK m' ha) m hm
+      refine (h2 fuel (by omega) site (fun w l => loopTree .fault (c.eval (L.place b w l).env)
+        (body.tree (L.place b w l) fuel site) j (K w l)) Post
+        (fun m' ha => h4 fuel j (by omega) (by omega) site K Post hK m' ha) m hm).congr fun w l hl hv => ?_
+      have h1 := hc k β (by omega) hi _ hv
+      rw [β.thread_eq hl] at h1
+      simp only [loopTree, he, BExpr.eval_eq _ _ _ h1.1, h1.2, decide_true]
   obtain ⟨β', h1, f0, h2⟩ := main N 0 β (by omega) h0
   exact ⟨β', h1, f0, fun fuel hf site K Post hK m hm => h2 fuel fuel hf hf site K Post hK m hm⟩
 

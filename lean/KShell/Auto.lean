@@ -1,0 +1,9 @@
+module
+
+public import KShell.Auto.Fold
+public import KShell.Auto.Thread
+public import KShell.Rules.Grid
+
+/-!
+# What the files of the automatic prover import
+-/
