@@ -73,7 +73,7 @@ async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bo
     await desk.gate()
     desk.emit(ev.ProofStarted(candidate=known.id, checker=desk.parts.prover.checker))
     stored = _stored(desk, known, key)
-    if stored is not None and (stored.status is ProofStatus.PROVEN or not asked):
+    if stored is not None:
         for obligation in stored.obligations:
             closed = ev.ObligationClosed(
                 candidate=known.id, obligation=obligation, total=len(stored.obligations)
@@ -99,9 +99,12 @@ def _key(desk: Desk, known: CandidateState) -> str | None:
 
 
 def _stored(desk: Desk, known: CandidateState, key: str | None) -> Proof | None:
-    """The finished proof of that key, of this or an earlier session."""
+    """The closed proof of that key, of this or an earlier session. One that did not close is tried
+    again: more time or a newer prover may close it."""
     proof = desk.store.proof(key) if key else None
-    return proof if proof is not None and proof.candidate == known.id else None
+    if proof is None or proof.candidate != known.id or proof.status is not ProofStatus.PROVEN:
+        return None
+    return proof
 
 
 async def _tried(desk: Desk, known: CandidateState) -> Proof:
