@@ -20,6 +20,15 @@ from semantics.task import Task, Workload
 
 
 @runtime_checkable
+class Closing(Protocol):
+    """A prover that keeps a process ready; the session ends it."""
+
+    async def close(self) -> None:
+        """End what it keeps."""
+        ...
+
+
+@runtime_checkable
 class Complaining(Protocol):
     """A generator that says why places of a round stayed empty; the session takes the lines away."""
 

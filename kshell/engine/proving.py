@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 from insights_db.errors import StoreError
 from insights_db.records import Obligation, Proof, ProofStatus, Reward
@@ -100,9 +101,11 @@ def _key(desk: Desk, known: CandidateState) -> str | None:
 
 def _stored(desk: Desk, known: CandidateState, key: str | None) -> Proof | None:
     """The closed proof of that key, of this or an earlier session. One that did not close is tried
-    again: more time or a newer prover may close it."""
+    again: more time or a newer prover may close it; so is one whose file is gone."""
     proof = desk.store.proof(key) if key else None
     if proof is None or proof.candidate != known.id or proof.status is not ProofStatus.PROVEN:
+        return None
+    if proof.file and not Path(proof.file).exists():
         return None
     return proof
 

@@ -20,7 +20,7 @@ from kshell.engine import machine
 from kshell.engine.budget import exhausted
 from kshell.engine.clock import WorkClock
 from kshell.engine.control import ON_CANDIDATES, Action, Control
-from kshell.engine.desk import Complaining, Desk, Parts
+from kshell.engine.desk import Closing, Complaining, Desk, Parts
 from kshell.engine.evaluation import evaluate_round
 from kshell.engine.log import EventLog, stored
 from kshell.engine.promotion import digest, obstacle
@@ -108,6 +108,8 @@ class Session:
             if not self._work.done():
                 self._work.cancel()
                 await asyncio.gather(self._work, return_exceptions=True)
+            if isinstance(self._desk.parts.prover, Closing):
+                await self._desk.parts.prover.close()
 
     # --- the work ---
 

@@ -1,6 +1,7 @@
 """The Lean prover: emits a file for a candidate, lets Lean check it, and reports each obligation."""
 
 import asyncio
+import json
 import shutil
 import time
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from semantics.symbolic.state import Unsupported
 from semantics.task import Task, Workload
 
 MODULE = "Candidate"
+AXIOMS = "axioms.json"
 SECONDS = 900.0
 Report = Callable[[Obligation, int], None]
 
@@ -37,7 +39,9 @@ class Verdict:
     def proven(self) -> bool:
         """Every obligation closed, a clean exit, and a finished walk that met only allowed axioms."""
         closed = all(o.status is ProofStatus.PROVEN for o in self.obligations)
-        return bool(self.obligations) and closed and self.check.ok and self.axioms is not None and self.axioms.ok
+        return (
+            bool(self.obligations) and closed and self.check.ok and self.axioms is not None and self.axioms.ok
+        )
 
     @property
     def reason(self) -> str:
@@ -61,7 +65,6 @@ class LeanProver:
     standby: bool = False
     _runner: LeanRunner | None = field(default=None, repr=False)
     _subjects: dict[str, tuple[Subject, Emission]] = field(default_factory=dict, repr=False)
-    _axioms: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
 
     @property
     def runner(self) -> LeanRunner:
@@ -100,7 +103,7 @@ class LeanProver:
         folder = toolchain.store() / "proofs" / key
         verdict = await check_emission(self.runner, emission, folder, on_obligation)
         if verdict.axioms is not None:
-            self._axioms[key] = verdict.axioms.axioms
+            (folder / AXIOMS).write_text(json.dumps(verdict.axioms.axioms), encoding="utf-8")
         return Proof(
             candidate=candidate.id,
             key=key,
@@ -119,9 +122,11 @@ class LeanProver:
         known, emission = self._emitted(candidate, task, workload)
         if proof.candidate != candidate.id or proof.key != known.key(self.checker, emission.text):
             raise ValueError(f"the proof is not of candidate {candidate.id} at these sizes with this checker")
-        return make_certificate(
-            candidate.id, known, emission, self.checker, self._axioms.get(proof.key, ()), len(proof.obligations)
-        )
+        kept = toolchain.store() / "proofs" / proof.key / AXIOMS
+        if not kept.is_file():
+            raise ValueError(f"the axioms of the proof of {candidate.id} were not kept; prove it again")
+        axioms = tuple(json.loads(kept.read_text(encoding="utf-8")))
+        return make_certificate(candidate.id, known, emission, self.checker, axioms, len(proof.obligations))
 
     async def close(self) -> None:
         """End the process that stands by."""
