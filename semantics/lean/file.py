@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from semantics import core, spec
 from semantics.lean import statement
-from semantics.lean.kernel import header, numbers, thread_file
+from semantics.lean.kernel import array_numbers, header, numbers, thread_file
 from semantics.lean.launch import launch_theorem
 from semantics.lean.meaning import output_term
 from semantics.symbolic.state import Unsupported
@@ -65,14 +65,14 @@ def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]
     thread = thread_file(plan, call, given, values)
     writer = _Writer()
     writer.add(header(thread.literals, NAMESPACE))
-    said = statement.statement(source, plan, meaning, list(inputs))
+    said = statement.statement(source, plan, meaning, list(inputs), buffers, array_numbers(plan, call))
     writer.add(said)
     writer.add(thread.proof.prelude())
     writer.add(thread.proof.definitions)
     for goal in thread.goals:
         writer.step(goal.name, goal.title, goal.line, goal.text)
     writer.step("thread", "one thread runs without a fault to its post", call.kernel.span.line, "\n".join(thread.theorem))
-    for name, title, text in launch_theorem(plan, call, thread, meaning):
+    for name, title, text in launch_theorem(plan, call, thread, meaning, buffers):
         writer.step(name, title, call.span.line, text)
     writer.add(f"end {NAMESPACE}")
     return Emission("\n".join(writer.lines) + "\n", tuple(writer.steps), said)

@@ -152,7 +152,7 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
     names = ", ".join([*(f"lit{at}" for at in range(len(literals))), "ofRat_one", "ofInt_zero", "ofInt_one"])
     lines = [
         "module",
-        "public import KShell.Auto.Thread",
+        "public import KShell.Auto",
         "@[expose] public section",
         "noncomputable section",
         f"namespace {namespace}",
@@ -162,6 +162,7 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         "set_option linter.unusedVariables false",
         "set_option linter.unusedSectionVars false",
         "set_option maxRecDepth 4000",
+        "attribute [local irreducible] foldTo sumI maxI maxE",
         "variable {R : Type} [ExactReal R]",
     ]
     for at, text in enumerate(literals):
@@ -172,7 +173,14 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
             f"theorem lit{at} : ({text} : R) = {value} := by simp only [ofRat, ofInt]; grind"
         )
     lines += [
-        'local macro "ks_ring" : tactic => `(tactic| first | rfl | ((try simp only [' + names + "]); grind) | "
+        'local macro "ks_spec" : tactic => `(tactic| repeat\' (first | with_reducible rfl | omega | (funext j) | '
+        "(apply propext; omega) | (congr 1)))",
+        'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl | (simp only [sumI_zero, maxE_zero, '
+        "Int.toNat_zero, Int.zero_mul, Int.mul_zero, Int.zero_add, Int.add_zero, " + names + "]; done) "
+        "| ((try simp (disch := omega) only [sumI_step, maxE_step, maxE_fin, Int.reduceToNat, "
+        "Nat.reduceLT, Int.toNat_zero, sumI_zero, maxE_zero, " + names + "]) <;> "
+        "first | done | with_reducible rfl | grind))",
+        'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only [' + names + "]); grind) | "
         "(simp only [maxR, minR, absR, " + names + "]; grind))",
         'local macro "ks_defined" : tactic => `(tactic| ((repeat\' (first | (refine And.intro ?_ ?_) | intro _)) '
         "<;> first | trivial | omega | ((try simp only [" + names + "] at *); grind)))",

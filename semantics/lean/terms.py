@@ -55,9 +55,9 @@ def scalar(t: Term) -> str:
         case terms.Chosen(cond, a, b):
             return f"(if {condition(cond)} then {scalar(a)} else {scalar(b)})"
         case terms.Total(counter, count, body):
-            return f"(sumTo (fun {counter} : Nat => {scalar(_cast(body, counter))}) {natural(count)})"
+            return f"(sumI (fun {counter} : Int => {scalar(body)}) {natural(count)})"
         case terms.Largest(counter, count, body):
-            return f"(maxTo (fun {counter} : Nat => {scalar(_cast(body, counter))}) {natural(count)})"
+            return f"(maxI (fun {counter} : Int => {scalar(body)}) {natural(count)})"
         case terms.Named(name, _):
             return name
         case terms.NegInf():
@@ -65,10 +65,29 @@ def scalar(t: Term) -> str:
 
 
 def extended(t: Term) -> str:
-    """A term of type `Ext R`."""
-    if isinstance(t, terms.NegInf):
-        return ".ninf"
-    return f".fin {scalar(t)}"
+    """A term of type `Ext R`, to be used as an argument after `=` or in parentheses."""
+    match t:
+        case terms.NegInf():
+            return ".ninf"
+        case terms.Largest(counter, count, body) if not count.is_constant:
+            return f"(maxE (fun {counter} : Int => {scalar(body)}) {natural(count)})"
+        case terms.Binary(core.RealOp.MAX, a, b) if may_be_infinite(a) or may_be_infinite(b):
+            return f"(Ext.max ({extended(a)}) ({extended(b)}))"
+        case _:
+            return f".fin {scalar(t)}"
+
+
+def may_be_infinite(t: Term) -> bool:
+    """Whether the value can be -infinity, so that it has no scalar."""
+    match t:
+        case terms.NegInf():
+            return True
+        case terms.Largest(_, count, _):
+            return not count.is_constant
+        case terms.Binary(core.RealOp.MAX, a, b):
+            return may_be_infinite(a) and may_be_infinite(b)
+        case _:
+            return False
 
 
 def literal(value: Fraction) -> str:
@@ -97,8 +116,3 @@ def condition(c: Condition) -> str:
             return f"(¬ {condition(a)})"
         case terms.Truth(value):
             return "True" if value else "False"
-
-
-def _cast(body: Term, counter: str) -> Term:
-    """The body with its `Nat` counter used as an integer."""
-    return terms.substitute(body, {counter: Linear(0, ((f"({counter} : Int)", 1),))})

@@ -152,6 +152,7 @@ class ThreadProof:
             found.append((f"D{b}", f"Done σ.mem {b} {n} {c} {mine} ({function})"))
             if b in self.inputs:
                 found.append((f"U{b}", f"Pending σ.mem {b} {n} {c} {mine} X{b}"))
+        found += [(f"K{at}", f"{show.integer(k)} ≤ {most}") for at, (k, most) in enumerate(state.limits)]
         found += [(f"n{v}", f"σ.reg.iv {v} = {show.integer(x)}") for v, x in sorted(state.ints.items())]
         found += [(f"r{v}", f"σ.reg.rv {v} = {show.extended(x)}") for v, x in sorted(state.reals.items())]
         return found
@@ -185,13 +186,13 @@ class ThreadProof:
         start = self.assertion(self.block.before, self.block.scope)
         post = self.assertion(self.block.goal, self.block.scope)
         lines = self.sequence(self.block, start, post, "σ", "h", 0)
-        body = self.printer.block(self.printer.kernel.body)
         functions = f"{{{self.functions} : Int → R}} " if self.inputs else ""
         names = f"{{{self.names} : Int}} " if self.names else ""
         thread = f"(T : Thread E P {self.names})".replace(" )", ")")
         return [
             f"theorem thread_ok {{E : Env R}} {{P : Perm R}} {functions}{names}{thread}",
-            f"    (σ : St R) (h : {start} σ) : ({body} : Stmt).wp E P ({post}) σ := by",
+            f"    (σ : St R) (h : {start} σ) : body.wp E P ({post}) σ := by",
+            "  unfold body",
             *(f"  {line}" for line in lines),
         ]
 
@@ -210,7 +211,9 @@ class ThreadProof:
         end = goal
         if shifted or last.after != block.goal:
             end = self.assertion(last.after, scope)
-            weak = self.weaken(last.after, block.goal, end, goal, scope, line)
+            weak = self.weaken(
+                last.after, block.goal, end, goal, scope, line, shift=scope.counters[-1] if shifted else ""
+            )
             lines.append(f"refine Stmt.wp_mono _ _ _ _ (fun σ h => {self.call(weak, scope)} σ h) (Q := {end}) ?_")
         for at, node in enumerate(block.nodes):
             final = at == len(block.nodes) - 1
@@ -255,7 +258,14 @@ class ThreadProof:
         head = self.assertion(node.head, inside)
         stem = head.removesuffix(f" {k}")
         first = self.weaken(
-            node.before, node.round(literal(0)), before, f"{stem} 0", scope, line, "the loop invariant holds at first"
+            node.before,
+            node.round(literal(0)),
+            before,
+            f"{stem} 0",
+            scope,
+            line,
+            "the loop invariant holds at first",
+            "0",
         )
         test = self.test(node.stmt.cond, show.condition(node.cond), node.head, head, node, inside)
         bounded = self.theorem(
@@ -267,7 +277,12 @@ class ThreadProof:
         )
         body = self.sequence(node.body, head, f"{stem} ({k} + 1)", f"σ{k}", f"i{k}", depth + 1, True)
         out = inside.under(terms.Negation(node.cond))
-        leave = self.weaken(node.head, node.after, head, after, out, line, "what holds after the loop")
+        ended = ()
+        if node.count is not None:
+            ended = (f"have hk : {k} = {node.count.constant} := by omega", "subst hk")
+        leave = self.weaken(
+            node.head, node.after, head, after, out, line, "what holds after the loop", "0" if ended else "", ended
+        )
         guard = f"g{len(scope.guards)}"
         call = f"({self.call(test, inside)} σ{k} i{k})"
         return [
@@ -326,28 +341,38 @@ class ThreadProof:
         scope: Scope,
         line: int,
         title: str = "what is known here suffices for what follows",
+        shift: str = "",
+        exact: tuple[str, ...] = (),
     ) -> str:
-        """`before` implies `after`: boundaries of written cells move, counters change."""
+        """`before` implies `after`: boundaries of written cells move, counters change. `shift` is the counter
+        that `after` has one more of."""
         proofs = []
         known = dict(self.parts(given))
-        for name, text in self.parts(wanted):
+        for name, _ in self.parts(wanted):
             if name[0] == "H":
                 proofs.append(name)
             elif name[0] in "DU":
                 proofs.append(self._moved(name, name in known))
-            elif name[0] == "n" and name in known:
+            elif name[0] in "nK":
                 proofs.append("(by omega)")
-            elif known.get(name) == text:
-                proofs.append(name)
             else:
-                proofs.append(f"(by rw [{name}])" if name in known else "(by trivial)")
+                var = int(name[1:])
+                proofs.append(self._same_real(name, given.reals.get(var), wanted.reals[var], scope, shift))
         return self.theorem(
             title,
             line,
             scope,
             f"∀ σ : St R, {before} σ → {after} σ",
-            ["intro σ h", *self.opened(given), f"exact ⟨{', '.join([*proofs, 'trivial'])}⟩"],
+            ["intro σ h", *self.opened(given), *exact, f"exact ⟨{', '.join([*proofs, 'trivial'])}⟩"],
         )
+
+    def _same_real(self, name: str, have: Term | None, want: Term, scope: Scope, shift: str) -> str:
+        """A register keeps its value, which another counter value shows in another form."""
+        if have is None:
+            return "(by trivial)"
+        if have == want and not shift:
+            return name
+        return f"({name}.trans (by ks_fold))"
 
     def _moved(self, name: str, known: bool) -> str:
         if name[0] == "U":
@@ -447,9 +472,10 @@ class ThreadProof:
             f"{show.scalar(node.value)} = {function} {j}",
             [
                 f"obtain ⟨{', '.join(n for n, _ in self.fields())}⟩ := T",
-                f"show {show.scalar(node.value)} = {show.scalar(wanted)}"
-                if _same_shape(self.values[b])
-                else f"simp only [Y{b}]",
+                f"have hw : {function} {j} = {show.scalar(wanted)} := by",
+                f"  simp only [Y{b}]",
+                "  all_goals ks_spec",
+                "rw [hw]",
                 *equality_proof(node.value, wanted),
             ],
         )
@@ -499,11 +525,6 @@ class ThreadProof:
 def _set(kind: str, w: int, var: int) -> str:
     """Register `w` after the assignment of `var`."""
     return f"set{kind}_same" if w == var else f"(set{kind}_ne (by decide)).trans "
-
-
-def _same_shape(value: Term) -> bool:
-    """Whether the definition of the output unfolds to the printed term by `show`."""
-    return True
 
 
 def _bullet(lines: list[str]) -> list[str]:
