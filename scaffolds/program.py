@@ -142,11 +142,11 @@ class _SharedArrays:
             offset = " + ".join(self.rooms)
             if "extern" in node.storage:
                 kind = replace(d.type, base="auto", pointer=1, const_pointer=True)
-                call = f"kshell_dynamic<{element}>({offset})"
+                call = f'kshell_dynamic<{element}>("{d.name}", {offset})'
             else:
                 extents = "".join(f"[{print_expr(e) if e is not None else ''}]" for e in d.extents)
                 kind = replace(d.type, base="auto", reference=True)
-                call = f"kshell_static<{element}{extents}>({offset})"
+                call = f'kshell_static<{element}{extents}>("{d.name}", {offset})'
                 self.rooms.append(f"kshell_room(sizeof({element}{extents}))")
             placed.append(ast.Decl((), (ast.Declarator(d.name, kind, init=ast.Name(call)),), span=node.span))
         return _Several(tuple(placed))
@@ -251,7 +251,9 @@ def plan_text(plan: core.Plan, task: Task) -> str:
     for index, call in enumerate(plan.calls):
         args = [_argument(a) for a in call.args]
         shape = " ".join(str(n) for n in (*call.grid, *call.block))
-        lines.append(f"call {index} {shape} {shared_bytes(call)} {len(args)} {' '.join(args)}")
+        lines.append(
+            f"call {index} {shape} {shared_bytes(call)} {call.shared_bytes} {len(args)} {' '.join(args)}"
+        )
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from insights_db.records import CompileResult
 from kshell.harness import sandbox
-from kshell.harness.toolchain import COMPILE_LIMITS, Toolchain, runtime_objects
+from kshell.harness.toolchain import CHECKER, COMPILE_LIMITS, Toolchain, runtime_objects
 from scaffolds.program import HostProgram, cpu_folder
 
 # Builds kept in the cache; the oldest go first.
@@ -17,37 +17,47 @@ KEPT_BUILDS = 2000
 _DIAGNOSTIC = re.compile(r"^[^:]*:(\d+):(\d+): (fatal error|error): (.*)$", re.MULTILINE)
 
 
-def build_key(toolchain: Toolchain, program: HostProgram) -> str:
+def build_key(toolchain: Toolchain, program: HostProgram, checked: bool = False) -> str:
     """Name of a build in the cache."""
-    return hashlib.sha256(f"{toolchain.key}\n{program.text}".encode()).hexdigest()[:24]
+    kind = "checked" if checked else "timed"
+    return hashlib.sha256(f"{toolchain.key}\n{kind}\n{program.text}".encode()).hexdigest()[:24]
 
 
-async def build(toolchain: Toolchain, program: HostProgram, cache_folder: Path) -> CompileResult:
+async def build(
+    toolchain: Toolchain, program: HostProgram, cache_folder: Path, *, checked: bool = False
+) -> CompileResult:
     """Compile and link. `artifact` is the executable; its folder keeps the generated source and the log
-    with the calling convention. A compiler's complaint is a result that is not ok."""
-    folder = cache_folder / build_key(toolchain, program)
+    with the calling convention. A `checked` build watches every memory access and is not for timing.
+    A compiler's complaint is a result that is not ok. Raises ToolchainMissing."""
+    folder = cache_folder / build_key(toolchain, program, checked)
     artifact = folder / "candidate"
     if artifact.exists():
         os.utime(folder)
         return _result(artifact, True, (folder / "command.txt").read_text(encoding="utf-8"), "", 0.0)
     objects = await runtime_objects(toolchain, cache_folder)
+    seconds = 0.0
     with tempfile.TemporaryDirectory(dir=cache_folder, prefix="building-") as temporary:
         made = Path(temporary)
         (made / "candidate.cpp").write_text(program.text, encoding="utf-8")
-        command = [
-            *(toolchain.compiler, *toolchain.flags, "-I", str(cpu_folder()), "candidate.cpp"),
-            *(str(o) for o in objects),
-            *("-o", "candidate", *toolchain.libraries),
+        flags = toolchain.checked_flags if checked else toolchain.flags
+        used = [o for o in objects if checked or o.stem != CHECKER]
+        commands = [
+            [toolchain.compiler, *flags, "-I", str(cpu_folder()), "-c", "candidate.cpp"],
+            [toolchain.compiler, "candidate.o", *map(str, used), "-o", "candidate", *toolchain.libraries],
         ]
-        finished = await sandbox.run(command, cwd=made, limits=COMPILE_LIMITS)
-        text = " ".join(command)
-        if not finished.ok:
-            return _result(artifact, False, text, _complaint(finished), finished.seconds)
-        (made / "build.log").write_text(finished.stderr, encoding="utf-8")
+        text = " && ".join(" ".join(c) for c in commands)
+        log = ""
+        for command in commands:
+            finished = await sandbox.run(command, cwd=made, limits=COMPILE_LIMITS)
+            seconds += finished.seconds
+            log += finished.stderr
+            if not finished.ok:
+                return _result(artifact, False, text, _complaint(finished), seconds)
+        (made / "build.log").write_text(log, encoding="utf-8")
         (made / "command.txt").write_text(text, encoding="utf-8")
         _put(made, folder)
     _forget_old(cache_folder)
-    return _result(artifact, True, text, "", finished.seconds)
+    return _result(artifact, True, text, "", seconds)
 
 
 def _put(made: Path, folder: Path) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,28 @@ from semantics.task import Task, Workload
 
 Array = npt.NDArray[Any]
 _FAULT_PREFIX = "kshell-fault\t"
+_PLACE_PREFIX = "kshell-place\t"
 _OUTPUT_ROOM = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a thread of a checked build was: an address in the program, and what it did there."""
+
+    address: str
+    block: tuple[int, int, int] | None
+    thread: tuple[int, int, int] | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
 class ProgramFault:
-    """A fault the program itself named."""
+    """A fault the program itself named. `places` has two entries for a race, in a checked build."""
 
     name: str
     message: str
     point: SourcePoint
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,9 +141,13 @@ def _prepare(request: RunRequest, folder: Path) -> list[str]:
 
 def _failed(finished: sandbox.Finished, request: RunRequest) -> RunResult:
     timed_out = finished.ending is sandbox.Ending.TIMEOUT
+    places = []
     for line in finished.stderr.splitlines():
+        if line.startswith(_PLACE_PREFIX):
+            _, address, block, thread, what = line.split("\t", 4)
+            places.append(Place(address, _triple(block), _triple(thread), what))
         if line.startswith(_FAULT_PREFIX):
-            fault = _parse_fault(line)
+            fault = replace(_parse_fault(line), places=tuple(places))
             return RunResult(f"{fault.name}: {fault.message}", fault, seconds=finished.seconds)
     detail = finished.stderr.strip().splitlines()
     reason = f"the program {finished.reason(request.limits)}" + (f": {detail[-1][:200]}" if detail else "")

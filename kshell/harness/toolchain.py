@@ -15,10 +15,17 @@ from scaffolds.program import cpu_folder
 
 COMPILERS = ("g++", "c++", "clang++")
 COMPILE_LIMITS = sandbox.Limits(wall_s=60, cpu_s=60, memory_bytes=8 << 30, output_bytes=1 << 18)
-_RUNTIME = ("runtime.cpp", "fibers.cpp")
+CHECKER = "checker"
+_RUNTIME = ("runtime.cpp", "fibers.cpp", f"{CHECKER}.cpp")
 _DIALECT = "-std=gnu++17"
 # A loop that never ends must not be optimized away, and errno and traps must not keep code scalar.
 _KERNEL_FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-aliasing")
+# The sanitizers add calls before every access and integer operation; checker.cpp defines what they call.
+_CHECKED_FLAGS = (
+    *(_DIALECT, "-O1", "-g1", "-fsanitize=thread", "-DKSHELL_CHECK"),
+    "-fsanitize=alignment,signed-integer-overflow,integer-divide-by-zero,shift,bounds",
+    *("-fno-math-errno", "-fno-strict-aliasing"),
+)
 
 
 class ToolchainMissing(Exception):
@@ -27,10 +34,12 @@ class ToolchainMissing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A compiler, the flags kernels are built with, and a key that changes when their output could."""
+    """A compiler, the flags kernels are built with (for timing; for checking every access), and a key
+    that changes when their output could."""
 
     compiler: str
     flags: tuple[str, ...]
+    checked_flags: tuple[str, ...]
     libraries: tuple[str, ...]
     key: str
 
@@ -49,11 +58,11 @@ def find() -> Toolchain:
     endless = ("-fno-finite-loops",) if "clang" not in Path(found).name else ()
     flags = (_DIALECT, *_KERNEL_FLAGS, *endless, *tuning)
     stat = Path(found).resolve().stat()
-    identity = [found, stat.st_size, int(stat.st_mtime), *flags, _processor()]
+    identity = [found, stat.st_size, int(stat.st_mtime), *flags, *_CHECKED_FLAGS, _processor()]
     for name in sorted(p.name for p in cpu_folder().iterdir() if p.suffix in (".h", ".cpp")):
         identity.append((cpu_folder() / name).read_text(encoding="utf-8"))
     key = hashlib.sha256(repr(identity).encode()).hexdigest()[:16]
-    return Toolchain(found, flags, (*vector_library, "-lm", "-lpthread"), key)
+    return Toolchain(found, flags, _CHECKED_FLAGS, (*vector_library, "-lm", "-lpthread"), key)
 
 
 def _processor() -> str:

@@ -39,6 +39,9 @@ struct kshell_block {
     unsigned ended;
     int barrier_line;
     bool mixed;
+    unsigned phase;
+    unsigned warp_phase[kshell_max_threads / 32];
+    unsigned exchanges[kshell_max_threads / 32];
     uint64_t runnable[words];
     uint32_t arrived[kshell_max_threads / 32];
     uint16_t slot_of[kshell_max_threads];
@@ -77,6 +80,9 @@ uint64_t kshell_mix(uint64_t& state) {
 }
 
 const kshell_thread* kshell_current() { return running; }
+unsigned kshell_phase(const kshell_thread* t) { return t->block->phase; }
+unsigned kshell_exchanges(const kshell_thread* t) { return t->block->exchanges[t->linear / 32]; }
+unsigned kshell_warp_phase(const kshell_thread* t) { return t->block->warp_phase[t->linear / 32]; }
 
 void kshell_fault(const char* name, int line, const kshell_thread* at, const char* message) {
     char text[1024], block[40] = "", thread[40] = "";
@@ -300,6 +306,7 @@ extern "C" void kshell_barrier(kshell_thread* t, int line) {
             explain_barrier(b, slot);
         }
         b->waiting = 0;
+        b->phase += 1;
         for (unsigned k = 0; k < b->count / 64; ++k) b->runnable[k] = ~0ull;
         if (b->count % 64) b->runnable[b->count / 64] = (1ull << (b->count % 64)) - 1;
         return;
@@ -331,7 +338,7 @@ static void complete(kshell_block* b, unsigned base, unsigned mask, const kshell
     }
     for (unsigned rest = mask; rest; rest &= rest - 1) {
         unsigned lane = (unsigned)__builtin_ctz(rest), s = b->slot_of[base + lane];
-        if (b->kind[s] == KSHELL_BALLOT) {
+        if (b->kind[s] == KSHELL_BALLOT || b->kind[s] == KSHELL_SYNCWARP) {
             got[lane] = ballot;
             continue;
         }
@@ -378,6 +385,8 @@ extern "C" uint64_t kshell_exchange(kshell_thread* t, int line, int kind, unsign
             }
         }
         arrived &= ~mask;
+        if (kind == KSHELL_SYNCWARP) b->warp_phase[base / 32] += 1;
+        b->exchanges[base / 32] += 1;
         complete(b, base, mask, t, line);
         return b->value[slot];
     }
@@ -387,7 +396,7 @@ extern "C" uint64_t kshell_exchange(kshell_thread* t, int line, int kind, unsign
 }
 
 extern "C" void kshell_syncwarp(kshell_thread* t, int line, unsigned mask) {
-    kshell_exchange(t, line, KSHELL_BALLOT, mask, 0, 0, 32);
+    kshell_exchange(t, line, KSHELL_SYNCWARP, mask, 0, 0, 32);
 }
 
 // ---------------------------------------------------------------- workers and blocks
@@ -464,7 +473,9 @@ void kshell_run_block(Worker* w, const kshell_kernel& kernel, const kshell_launc
     b.kernel = &kernel;
     b.greedy = w->greedy;
     b.count = count;
-    b.waiting = b.ended = 0;
+    b.waiting = b.ended = b.phase = 0;
+    memset(b.warp_phase, 0, sizeof b.warp_phase);
+    memset(b.exchanges, 0, sizeof b.exchanges);
     for (unsigned s = 0; s < count; ++s) {
         kshell_thread& t = b.threads[s];
         t.tid[0] = t.linear % launch.block[0];

@@ -17,6 +17,7 @@ struct kshell_launch {
     unsigned grid[3];
     unsigned block[3];
     const kshell_value* args;
+    size_t dynamic;  // bytes of the dynamic shared array
 };
 
 struct kshell_block;
@@ -50,6 +51,14 @@ void kshell_syncwarp(kshell_thread*, int line, unsigned mask);
 uint64_t kshell_exchange(kshell_thread*, int line, int kind, unsigned mask, uint64_t value, int arg, int width);
 }
 
-enum { KSHELL_IDX, KSHELL_UP, KSHELL_DOWN, KSHELL_XOR, KSHELL_BALLOT };
+enum { KSHELL_IDX, KSHELL_UP, KSHELL_DOWN, KSHELL_XOR, KSHELL_BALLOT, KSHELL_SYNCWARP };
+
+// Only the checker (checker.cpp) defines these; without it they are null and never called.
+extern "C" {
+__attribute__((weak)) void kshell_check_buffer(const char* name, const char* data, size_t bytes, char role);
+__attribute__((weak)) void kshell_check_launch();
+__attribute__((weak)) void kshell_check_block(const char* shared);
+__attribute__((weak)) void kshell_check_array(const char* name, const char* data, size_t bytes);
+}
 
 #endif

@@ -249,11 +249,19 @@ struct kshell_base {
 
     // Shared arrays live in one arena a block; the generated program gives each array its offset.
     template <class T>
-    inline T& kshell_static(size_t offset) {
+    inline T& kshell_static(const char* name, size_t offset) {
+#if defined(KSHELL_CHECK)
+        kshell_check_array(name, kshell_shared + offset, sizeof(T));
+#endif
+        (void)name;
         return *reinterpret_cast<T*>(kshell_shared + offset);
     }
     template <class T>
-    inline T* kshell_dynamic(size_t offset) {
+    inline T* kshell_dynamic(const char* name, size_t offset) {
+#if defined(KSHELL_CHECK)
+        kshell_check_array(name, kshell_shared + offset, kshell_self->launch->dynamic);
+#endif
+        (void)name;
         return reinterpret_cast<T*>(kshell_shared + offset);
     }
 };

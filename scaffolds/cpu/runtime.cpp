@@ -23,8 +23,11 @@
 #endif
 #include <thread>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <vector>
+
+extern "C" char __executable_start;
 
 namespace {
 
@@ -140,7 +143,7 @@ int find_buffer(const std::string& name) {
 
 // The plan is lines of words:
 //   buffer NAME input|output|workspace BYTES
-//   call KERNEL GX GY GZ BX BY BZ SHARED COUNT ARG...      with ARG = @NAME, an integer, or f:HEXFLOAT
+//   call KERNEL GX GY GZ BX BY BZ SHARED DYNAMIC COUNT ARG...      with ARG = @NAME, an integer, or f:HEXFLOAT
 void read_plan(const char* path) {
     FILE* f = fopen(path, "re");
     if (!f) usage(std::string("cannot read the plan ") + path);
@@ -155,7 +158,7 @@ void read_plan(const char* path) {
             unsigned count;
             unsigned* g = c.launch.grid;
             unsigned* b = c.launch.block;
-            if (fscanf(f, "%u %u %u %u %u %u %u %zu %u", &c.kernel, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &c.shared, &count) != 9)
+            if (fscanf(f, "%u %u %u %u %u %u %u %zu %zu %u", &c.kernel, &g[0], &g[1], &g[2], &b[0], &b[1], &b[2], &c.shared, &c.launch.dynamic, &count) != 10)
                 usage("bad call line in the plan");
             if (c.kernel >= kshell_kernel_count) usage("the plan calls a kernel that is not there");
             uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
@@ -243,6 +246,7 @@ void run_range(Worker* w, const Call& c, uint64_t first, uint64_t last, uint64_t
         uint64_t at = job.order == Order::forward ? i : blocks - 1 - i;
         unsigned bid[3] = {(unsigned)(at % gx), (unsigned)(at / gx % gy), (unsigned)(at / gx / gy)};
         if (!job.fast) fill_poison(kshell_worker_shared(w), c.shared);
+        if (kshell_check_block) kshell_check_block(kshell_worker_shared(w));
         kshell_run_block(w, k, c.launch, bid);
     }
 }
@@ -332,8 +336,12 @@ uint64_t run_once(unsigned set) {
     poison_outputs(set);
     timespec a, b;
     clock_gettime(CLOCK_MONOTONIC, &a);
-    for (const Call& c : job.calls) launch(c);
+    for (const Call& c : job.calls) {
+        if (kshell_check_launch) kshell_check_launch();
+        launch(c);
+    }
     clock_gettime(CLOCK_MONOTONIC, &b);
+    if (kshell_check_launch) kshell_check_launch();
     return (uint64_t)(b.tv_sec - a.tv_sec) * 1000000000ull + (uint64_t)b.tv_nsec - (uint64_t)a.tv_nsec;
 }
 
@@ -345,11 +353,25 @@ uint64_t digest_outputs(unsigned set) {
 }
 
 // Turns a fault of the hardware into a named one.
-void on_signal(int signal, siginfo_t* info, void*) {
+void on_signal(int signal, siginfo_t* info, void* context) {
     const kshell_thread* at = kshell_current();
     char text[300];
+#if defined(__x86_64__) && defined(REG_RIP)
+    if (at) {
+        const char* place = reinterpret_cast<const char*>(static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);
+        int n = snprintf(text, sizeof text, "kshell-place\t%zx\t%u,%u,%u\t%u,%u,%u\taccess\n", (size_t)(place - &__executable_start),
+                         at->bid[0], at->bid[1], at->bid[2], at->tid[0], at->tid[1], at->tid[2]);
+        (void)!write(2, text, (size_t)n);
+    }
+#else
+    (void)context;
+#endif
     if (signal == SIGFPE) kshell_fault("UNDEFINED ARITHMETIC", 0, at, "integer division by zero");
     if (signal == SIGILL) kshell_fault("ILLEGAL INSTRUCTION", 0, at, "the program reached an illegal instruction");
+#if defined(__x86_64__) && defined(SI_KERNEL)
+    // The processor gives no address for a vector access that is not aligned.
+    if (info->si_code == SI_KERNEL) kshell_fault("MISALIGNED", 0, at, "a vector access is not aligned to its size");
+#endif
     const char* address = static_cast<const char*>(info->si_addr);
     for (const Buffer& b : job.buffers)
         for (const char* data : b.sets) {
@@ -430,6 +452,8 @@ int main(int argc, char** argv) {
         const Buffer& b = job.buffers[(size_t)find_buffer(name)];
         read_all(path, b.sets, b.bytes);
     }
+    if (kshell_check_buffer)
+        for (const Buffer& b : job.buffers) kshell_check_buffer(b.name.c_str(), b.sets[0], b.bytes, b.role);
     catch_signals();
     start_pool();
     give_up_rights();

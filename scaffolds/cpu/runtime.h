@@ -23,6 +23,10 @@ char* kshell_worker_shared(Worker*);
 void kshell_run_block(Worker*, const kshell_kernel&, const kshell_launch&, const unsigned bid[3]);
 // The CUDA thread that is running on this operating-system thread, or null.
 const kshell_thread* kshell_current();
+// How many block barriers, __syncwarp of its warp, and warp operations of any kind are behind a thread.
+unsigned kshell_phase(const kshell_thread*);
+unsigned kshell_warp_phase(const kshell_thread*);
+unsigned kshell_exchanges(const kshell_thread*);
 
 // Ends the process with code 70 after one tab-separated line on stderr: `kshell-fault`, the name, the
 // source line (0: unknown), the block and the thread as `x,y,z` (of `at`, or empty), the message.

@@ -242,5 +242,5 @@ def test_the_plan_names_buffers_roles_and_arguments() -> None:
     assert text.splitlines() == [
         "buffer x input 1024",
         "buffer y output 1024",
-        "call 0 4 1 1 64 1 1 0 3 @x @y 256",
+        "call 0 4 1 1 64 1 1 0 0 3 @x @y 256",
     ]
