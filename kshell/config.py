@@ -3,6 +3,7 @@
 Keys of model providers are read from the environment only and never written anywhere."""
 
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Literal
@@ -112,7 +113,7 @@ def _read(path: Path) -> dict[str, dict[str, object]]:
     except tomllib.TOMLDecodeError as error:
         raise UserError(f"{path}: not TOML: {error}") from None
     for place, name in _walk(values):
-        if "key" in name.lower() or "token" in name.lower().split("_") or "secret" in name.lower():
+        if re.search(r"(^|[_-])(key|token|secret|password)$", name, re.IGNORECASE):
             raise UserError(
                 f"{path}: {place} looks like a key; keys are read from the environment only, "
                 "for example OPENAI_API_KEY: delete it here"

@@ -15,8 +15,11 @@ def test_a_missing_file_is_an_empty_one(tmp_path: Path) -> None:
 def test_settings_are_read_and_variables_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "config.toml"
     file.write_text('[run]\nrounds = 7\ndevice = "cuda"\n[models]\ndefault = "a"\nprover = "b"\n')
+    with file.open("a") as more:
+        more.write('[prices."x/monkey-1"]\ninput = 1\noutput = 2.5\n')
     monkeypatch.setenv("KSHELL_DEVICE", "cpu")
     read = config.load(file)
+    assert read.prices["x/monkey-1"].output == 2.5
     assert (read.run.rounds, read.run.device) == (7, "cpu")
     assert (read.models.of("prover"), read.models.of("generator")) == ("b", "a")
 
