@@ -21,26 +21,28 @@ class Unsupported(Exception):
 @dataclass(frozen=True, slots=True)
 class State:
     """Values of the registers that are known, and how far the outputs are written: the cells of this
-    thread below `done[buffer]` hold their final value, those at or above it their initial one."""
+    thread below `done[buffer]` hold their final value, those at or above it their initial one. `limits`
+    bounds the counters of the loops around (counter, greatest value at the test)."""
 
     ints: dict[int, Linear] = field(default_factory=dict)
     reals: dict[int, Term] = field(default_factory=dict)
     done: dict[int, Linear] = field(default_factory=dict)
+    limits: tuple[tuple[Linear, int], ...] = ()
 
     def with_int(self, var: int, value: Linear | None) -> "State":
         ints = {v: x for v, x in self.ints.items() if v != var}
         if value is not None:
             ints[var] = value
-        return State(ints, self.reals, self.done)
+        return State(ints, self.reals, self.done, self.limits)
 
     def with_real(self, var: int, value: Term | None) -> "State":
         reals = {v: x for v, x in self.reals.items() if v != var}
         if value is not None:
             reals[var] = value
-        return State(self.ints, reals, self.done)
+        return State(self.ints, reals, self.done, self.limits)
 
     def with_done(self, buffer: int, below: Linear) -> "State":
-        return State(self.ints, self.reals, {**self.done, buffer: below})
+        return State(self.ints, self.reals, {**self.done, buffer: below}, self.limits)
 
     def only(self, ints: frozenset[int], reals: frozenset[int]) -> "State":
         """Forget the registers that nobody reads any more."""
@@ -48,6 +50,7 @@ class State:
             {v: x for v, x in self.ints.items() if v in ints},
             {v: x for v, x in self.reals.items() if v in reals},
             self.done,
+            self.limits,
         )
 
 

@@ -199,7 +199,7 @@ class Executor:
             side = then if then.stores(buffer) or not other.stores(buffer) else other
             if buffer in side.end.done:
                 done[buffer] = side.end.done[buffer]
-        after = State(ints, reals, done).only(*live)
+        after = State(ints, reals, done, state.limits).only(*live)
         return Fork(
             stmt,
             cond,
@@ -228,7 +228,7 @@ class Executor:
         inner = scope.inside(counter).under(cond)
         once = self._block(stmt.body, head, inner, needed)
         count = _count(cond, counter)
-        head, totals = self._accumulated(head, entry, once, counter, reals)
+        head = self._accumulated(head, entry, once, counter, reals)
         for buffer in self.outputs:
             indices = once.stores(buffer)
             if indices:
@@ -238,9 +238,12 @@ class Executor:
                     {name: literal(0) for name in inner_counters if name.startswith("k")}
                 )
                 head = head.with_done(buffer, first)
+        if count is not None:
+            head = State(head.ints, head.reals, head.done, (*head.limits, (k, count.constant)))
         body = self._block(stmt.body, head, inner, needed)
         goal = substituted(head, {counter: k.plus(1)})
-        after = self._after(head, entry, cond, counter, count, totals, body).only(*live)
+        after = self._after(head, cond, counter, count, body).only(*live)
+        after = State(after.ints, after.reals, after.done, state.limits)
         return Repeat(
             stmt,
             counter,
@@ -280,9 +283,8 @@ class Executor:
 
     def _accumulated(
         self, head: State, entry: State, once: Block, counter: str, reals: frozenset[int]
-    ) -> tuple[State, dict[int, Term]]:
+    ) -> State:
         """Closed forms of real registers that a loop changes: sums and maxima of what a round adds."""
-        totals: dict[int, Term] = {}
         for var in reals & entry.reals.keys():
             before = terms.Named(f"${var}", "before")
             after = once.end.reals.get(var)
@@ -291,18 +293,14 @@ class Executor:
                 continue
             total = None if after is None else _total(entry.reals[var], before, after, counter)
             head = head.with_real(var, total)
-            if total is not None:
-                totals[var] = total
-        return head, totals
+        return head
 
     def _after(
         self,
         head: State,
-        entry: State,
         cond: Condition,
         counter: str,
         count: Linear | None,
-        totals: dict[int, Term],
         body: Block,
     ) -> State:
         """What is known when the loop has ended."""
@@ -328,6 +326,7 @@ def substituted(state: State, values: dict[str, Linear]) -> State:
         {v: x.substitute(values) for v, x in state.ints.items()},
         {v: terms.substitute(x, values) for v, x in state.reals.items()},
         {b: x.substitute(values) for b, x in state.done.items()},
+        tuple((k.substitute(values), most) for k, most in state.limits),
     )
 
 
