@@ -24,7 +24,7 @@ _KERNEL_FLAGS = ("-O3", "-fno-math-errno", "-fno-trapping-math", "-fno-strict-al
 _CHECKED_FLAGS = (
     *(_DIALECT, "-O1", "-g1", "-fsanitize=thread", "-DKSHELL_CHECK"),
     "-fsanitize=alignment,signed-integer-overflow,integer-divide-by-zero,shift,bounds",
-    *("-fno-math-errno", "-fno-strict-aliasing"),
+    *("-fno-math-errno", "-fno-strict-aliasing", "-fno-tree-sink"),
 )
 
 

@@ -1,9 +1,12 @@
 """The checked build names races, bounds, initialisation and alignment with threads and lines."""
 
+from pathlib import Path
+
 import pytest
 
 from agents.protocols import Verdict
 from kshell import tasks
+from kshell.bench.bugs import Sample
 from kshell.bench.bugs import samples as bugs
 from kshell.harness.shadow import CpuChecker
 from scaffolds.families import families_of
@@ -12,8 +15,8 @@ from tests.kshell.harness.samples import RELU, SOFTMAX, candidate, changed
 
 
 @pytest.fixture
-def checker(build_cache: object) -> CpuChecker:
-    return CpuChecker(build_cache)  # type: ignore[arg-type]
+def checker(build_cache: Path) -> CpuChecker:
+    return CpuChecker(build_cache)
 
 
 async def attack(checker: CpuChecker, source: str, name: str, **axes: int) -> Verdict:
@@ -66,16 +69,10 @@ async def test_a_read_one_past_the_end_is_found_although_it_changes_nothing(chec
 
 # What this verifier is for; the rest of the corpus is the interpreter's.
 _KINDS = ("RACE", "OUT OF BOUNDS", "UNINITIALISED READ", "MISALIGNED", "DIVERGENT BARRIER", "BAD MASK")
-_NEEDS_LARGE_SIZES = "18_clamp_of_the_group.bug"
 
 
-@pytest.mark.parametrize(
-    "sample", [s for s in bugs() if s.fault in _KINDS and s.name != _NEEDS_LARGE_SIZES], ids=lambda s: s.name
-)
-async def test_bugs_of_the_corpus_are_named(checker: CpuChecker, sample: object) -> None:
-    from kshell.bench.bugs import Sample
-
-    assert isinstance(sample, Sample)
+@pytest.mark.parametrize("sample", [s for s in bugs() if s.fault in _KINDS], ids=lambda s: s.name)
+async def test_bugs_of_the_corpus_are_named(checker: CpuChecker, sample: Sample) -> None:
     found = (await attack(checker, sample.source, sample.task, **sample.axes)).counterexample
     assert found is not None
     assert found.fault == sample.fault
@@ -83,10 +80,7 @@ async def test_bugs_of_the_corpus_are_named(checker: CpuChecker, sample: object)
 
 
 @pytest.mark.parametrize("sample", [s for s in bugs() if s.fault is None], ids=lambda s: s.name)
-async def test_their_correct_twins_raise_no_alarm(checker: CpuChecker, sample: object) -> None:
-    from kshell.bench.bugs import Sample
-
-    assert isinstance(sample, Sample)
+async def test_their_correct_twins_raise_no_alarm(checker: CpuChecker, sample: Sample) -> None:
     verdict = await attack(checker, sample.source, sample.task, **sample.axes)
     assert verdict.counterexample is None, verdict.counterexample
 
