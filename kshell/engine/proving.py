@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 from insights_db.errors import StoreError
-from insights_db.records import Obligation, Proof, ProofStatus, Reward
+from insights_db.records import Certificate, Obligation, Proof, ProofStatus, Reward
 from kshell import events as ev
 from kshell.engine.budget import no_more_proofs
 from kshell.engine.desk import Desk
@@ -84,7 +84,7 @@ async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bo
     else:
         proof = await _tried(desk, known)
         desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(is_try(proof))))
-    return promote(desk, known)
+    return await promote(desk, known)
 
 
 def _key(desk: Desk, known: CandidateState) -> str | None:
@@ -136,24 +136,28 @@ async def _tried(desk: Desk, known: CandidateState) -> Proof:
         return Proof(candidate=known.id, key="", status=ProofStatus.ERROR, reason=problem.message)
 
 
-def promote(desk: Desk, known: CandidateState) -> bool:
+async def promote(desk: Desk, known: CandidateState) -> bool:
     """Certify and export a candidate whose proof closed. Does nothing when the rule is not met."""
     if known.promoted:
         return True
     if obstacle(known) is not None or known.proof is None:
         return False
     try:
-        certificate = desk.parts.prover.certificate(known.candidate, desk.task, desk.workload, known.proof)
-        if not fits(certificate, known):
-            raise ValueError("the certificate is about another source")
-        folder = desk.parts.export(
-            known.candidate, certificate, desk.task, desk.workload, desk.exports / known.id
-        )
+        certificate, folder = await asyncio.to_thread(_certified, desk, known, known.proof)
     except (ValueError, OSError) as error:
         desk.emit(desk.trouble("promotion", error, known.id))
         return False
     desk.emit(ev.CandidatePromoted(candidate=known.id, certificate=certificate, export=str(folder)))
     return True
+
+
+def _certified(desk: Desk, known: CandidateState, proof: Proof) -> tuple[Certificate, Path]:
+    """The certificate and the export folder. Raises ValueError, OSError."""
+    candidate, task, workload = known.candidate, desk.task, desk.workload
+    certificate = desk.parts.prover.certificate(candidate, task, workload, proof)
+    if not fits(certificate, known):
+        raise ValueError("the certificate is about another source")
+    return certificate, desk.parts.export(candidate, certificate, task, workload, desk.exports / known.id)
 
 
 async def prove_asked(desk: Desk) -> None:

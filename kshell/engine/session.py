@@ -131,13 +131,13 @@ class Session:
             raise UserError(message) from error
 
     async def _evolve(self) -> None:
-        self._begin()
+        await self._begin()
         await self._rounds()
         self._end(await prove_last(self._desk) or "")
 
     async def _prove(self, wanted: list[str]) -> None:
         before = self._desk.state.finished
-        self._begin()
+        await self._begin()
         for target in wanted:
             known = self._desk.known(target)
             if known.promoted:
@@ -149,18 +149,18 @@ class Session:
                 self._desk.emit(self._desk.trouble("prove", f"{target} is not proven: {reason}", target))
         self._end("", interrupted=before is None or before.interrupted)
 
-    def _begin(self) -> None:
-        self._open()
+    async def _begin(self) -> None:
+        await self._open()
         self.control.attach(self._person)
 
-    def _open(self) -> None:
+    async def _open(self) -> None:
         """The first event of this process: started, or resumed."""
         desk = self._desk
         if desk.state.seq:
             desk.emit(ev.SessionResumed(session=self.name), self._caps())
             for known in list(desk.state.candidates.values()):
                 if known.proof is not None and known.proof.status is ProofStatus.PROVEN:
-                    promote(desk, known)
+                    await promote(desk, known)
             return
         settings = desk.settings
         if desk.store.session(self.name) is None:
