@@ -20,3 +20,5 @@ public import KShell.Sound.Block
 public import KShell.Sound.Grid
 public import KShell.Sound.Finite
 public import KShell.Sound.Thread
+public import KShell.Sound.Vacuity
+public import KShell.Scalar.Model

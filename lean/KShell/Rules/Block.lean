@@ -339,6 +339,58 @@ theorem tree_assoc (P : Place R) (fuel : Nat) (p q r : Stmt) (n : Nat) (k : Reg 
     (Stmt.seq (.seq p q) r).tree P fuel n k = (Stmt.seq p (.seq q r)).tree P fuel n k := by
   funext x; simp only [Stmt.tree, Stmt.sites, Nat.add_assoc]
 
+/-- A list of statements, one after the other. Flat code is definitionally of this form, and the lemmas
+below cut it at a barrier. -/
+def Stmt.seqs : List Stmt → Stmt
+  | [] => .skip
+  | [a] => a
+  | a :: b :: l => .seq a (Stmt.seqs (b :: l))
+
+theorem sites_seqs_append (l1 l2 : List Stmt) :
+    (Stmt.seqs (l1 ++ l2)).sites = (Stmt.seqs l1).sites + (Stmt.seqs l2).sites := by
+  match l1 with
+  | [] => simp [Stmt.seqs, Stmt.sites]
+  | [a] => cases l2 <;> simp [Stmt.seqs, Stmt.sites]
+  | a :: b :: l =>
+    have := sites_seqs_append (b :: l) l2
+    simp only [List.cons_append] at this ⊢
+    simp only [Stmt.seqs, Stmt.sites, this, Nat.add_assoc]
+
+theorem tree_seqs_append (P : Place R) (fuel : Nat) (l1 l2 : List Stmt) (n : Nat) (k : Reg R → Tree Cell (Ext R)) :
+    (Stmt.seqs (l1 ++ l2)).tree P fuel n k = (Stmt.seq (Stmt.seqs l1) (Stmt.seqs l2)).tree P fuel n k := by
+  match l1 with
+  | [] => funext r; simp [Stmt.seqs, Stmt.tree, Stmt.sites]
+  | [a] =>
+    cases l2 with
+    | nil =>
+      funext r; simp only [List.append_nil, Stmt.seqs, Stmt.tree]
+    | cons c l => rfl
+  | a :: b :: l =>
+    have := fun n => tree_seqs_append P fuel (b :: l) l2 n k
+    funext r
+    simp only [List.cons_append] at this ⊢
+    simp only [Stmt.seqs, Stmt.tree, Stmt.sites, this, Nat.add_assoc]
+
+theorem tree_cut (P : Place R) (fuel : Nat) (l1 l2 : List Stmt) (c : Stmt) (n : Nat) (k : Reg R → Tree Cell (Ext R)) :
+    (Stmt.seqs (l1 ++ c :: l2)).tree P fuel n k =
+      (Stmt.seq (.seq (Stmt.seqs l1) c) (Stmt.seqs l2)).tree P fuel n k := by
+  rw [tree_seqs_append, tree_assoc]
+  cases l2 with
+  | nil => funext r; simp only [Stmt.seqs, Stmt.tree]
+  | cons d l => rfl
+
+/-- Cut the rest of a kernel behind statement `c`, usually a barrier. -/
+theorem kernel_cut (l1 l2 : List Stmt) {c : Stmt} {Q : Mem R → Prop}
+    (h : kernelWp L gown b (.seq (.seq (Stmt.seqs l1) c) (Stmt.seqs l2)) Q β) :
+    kernelWp L gown b (Stmt.seqs (l1 ++ c :: l2)) Q β := by
+  simpa only [kernelWp, tree_cut] using h
+
+/-- Cut block code behind statement `c`, usually a barrier. -/
+theorem block_cut (l1 l2 : List Stmt) {c : Stmt}
+    (h : blockWp L gown b (.seq (.seq (Stmt.seqs l1) c) (Stmt.seqs l2)) Q β) :
+    blockWp L gown b (Stmt.seqs (l1 ++ c :: l2)) Q β := by
+  simpa only [blockWp, tree_cut] using h
+
 theorem kernel_assoc {p q r : Stmt} {Q : Mem R → Prop} (h : kernelWp L gown b (.seq (.seq p q) r) Q β) :
     kernelWp L gown b (.seq p (.seq q r)) Q β := by
   simpa only [kernelWp, tree_assoc] using h
