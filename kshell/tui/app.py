@@ -51,7 +51,7 @@ class KshellApp(App[int]):
         leave_after: float | None = None,
     ) -> None:
         super().__init__()
-        self._leave_after, self._over_since = leave_after, -1.0
+        self.leave_after, self._over_since = leave_after, -1.0
         self._stream, self._control, self._leave_running, self.home = stream, control, detach, home
         self.now = now
         self.farewell = ""
@@ -68,7 +68,7 @@ class KshellApp(App[int]):
             self.show_session(self._stream, self._control, self._leave_running)
         else:
             self.open_start()
-        if self._leave_after is not None:
+        if self.leave_after is not None:
             self.set_interval(0.25, self._leave_when_over)
 
     def _leave_when_over(self) -> None:
@@ -77,12 +77,12 @@ class KshellApp(App[int]):
         screen = self.last_session = next(
             (s for s in self.screen_stack if isinstance(s, SessionScreen)), None
         )
-        if self._leave_after is None or screen is None or not screen.ended:
+        if self.leave_after is None or screen is None or not screen.ended:
             return
         if self._over_since < 0:
             self._over_since = self.now()
-            screen.tell(f"the next session starts in {self._leave_after:g} seconds; q goes on at once")
-        elif self.now() - self._over_since >= self._leave_after:
+            screen.tell(f"the next session starts in {self.leave_after:g} seconds; q goes on at once")
+        elif self.now() - self._over_since >= self.leave_after:
             self.leave()
 
     def show_session(
@@ -92,7 +92,8 @@ class KshellApp(App[int]):
         from kshell.tui.screens.session import SessionScreen
 
         self._leave_running = detach
-        self._replace(SessionScreen(stream, control))
+        self.last_session = SessionScreen(stream, control)
+        self._replace(self.last_session)
 
     def show(self, opened: "Opened") -> None:
         """Open what the home screen chose."""
@@ -144,6 +145,22 @@ class KshellApp(App[int]):
             row = screen.session.promoted[-1]
             self.farewell = f"{screen.session.task}: kernel {row.label} is proven; exported to {row.export}"
         self.exit(0)
+
+    def _fatal_error(self) -> None:
+        """An error nobody foresaw: one line after the app has closed, the rest in a report."""
+        import sys
+
+        error = sys.exc_info()[1]
+        if self.is_headless or error is None:
+            super()._fatal_error()
+            return
+        from kshell.crash import written
+
+        text = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        self.farewell = f"kshell: internal error: {text}; {written(error)}"
+        if self.last_session is not None and self.last_session.session.name:
+            self.farewell += f"\nthe session can go on: kshell resume {self.last_session.session.name}"
+        self._close_messages_no_wait()
 
     def action_leave(self) -> None:
         """Ctrl+Q on a screen that does not ask."""
@@ -214,4 +231,4 @@ def run(
     captured.report()
     if app.farewell:
         print(app.farewell, file=sys.stderr)
-    return code if code is not None else 0
+    return code if code is not None else 2 if app.return_code else 0

@@ -106,12 +106,8 @@ def _checks(row: Row, width: int, palette: Palette) -> list[Text]:
     out = [Text("")]
     if valid.ok:
         worst = max((case.max_rel for case in valid.cases), default=0.0)
-        out.append(
-            line(
-                ("validation  ", palette.dim),
-                (f"✓ {len(valid.cases)} cases, worst {worst:.1e} relative", palette.text),
-            )
-        )
+        far = f"worst {worst:.1e} relative" if worst else "exact"
+        out.append(line(("validation  ", palette.dim), (f"✓ {len(valid.cases)} cases, {far}", palette.text)))
     else:
         out.append(line(("validation  ", palette.dim), ("✗ wrong", palette.bad)))
         out += prose(valid.reason, width, palette.bad, 2)
@@ -130,7 +126,8 @@ def _checks(row: Row, width: int, palette: Palette) -> list[Text]:
 def _resources(row: Row, width: int, palette: Palette) -> list[Text]:
     out: list[Text] = []
     if row.compile:
-        out += prose(f"compile  {row.compile.seconds:.2f} s  {row.compile.command}", width, palette.dim)
+        command = fit(f"compile  {row.compile.seconds:.2f} s  {row.compile.command}", width)
+        out.append(line((command.rstrip(), palette.dim)))
         for key, value in row.compile.report.items():
             out.append(line((f"  {key.replace('_', ' '):<22}", palette.dim), (f"{value:g}", palette.text)))
     if row.profile and row.profile.counters:

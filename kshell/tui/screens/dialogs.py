@@ -104,7 +104,8 @@ class Ask(ModalScreen[str]):
 
 
 class Page(ModalScreen[None]):
-    """A page of text, built for the width it gets: the help, the summary of a session."""
+    """A page of text, built for the width it gets: the help, the summary of a session. `note` stands at
+    the foot."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,escape,q,question_mark", "dismiss", show=False, priority=True),
@@ -114,9 +115,9 @@ class Page(ModalScreen[None]):
         Binding("pagedown,space", "scroll(10)", show=False),
     ]
 
-    def __init__(self, build: Callable[[int], list[Text]], palette: Palette) -> None:
+    def __init__(self, build: Callable[[int], list[Text]], palette: Palette, note: str = "") -> None:
         super().__init__()
-        self._build, self._palette = build, palette
+        self._build, self._palette, self._note = build, palette, note
         self._body = Lines(id="page-body")
         self._foot = Lines(id="page-foot")
 
@@ -130,16 +131,9 @@ class Page(ModalScreen[None]):
         """Fill in."""
         self._body.palette = self._palette
         self._foot.can_focus = False
-        self._foot.show(
-            [
-                line(
-                    ("Enter ", self._palette.accent),
-                    ("closes   ", self._palette.dim),
-                    ("↑ ↓ ", self._palette.accent),
-                    ("scroll", self._palette.dim),
-                )
-            ]
-        )
+        palette = self._palette
+        keys = line(("Enter ", palette.accent), ("closes   ", palette.dim), ("↑ ↓ ", palette.accent))
+        self._foot.show([keys + line((f"scroll   {self._note}".rstrip(), palette.dim))])
         self._body.focus()
 
     def on_resize(self) -> None:

@@ -151,7 +151,7 @@ class StartScreen(Screen[None]):
         self.small = Static(id="small", markup=False)
         self.last_line = OneLine(id="last")
         self._busy = self._eager = False
-        self._message = ""
+        self._message, self._bad = "", False
 
     @property
     def shell(self) -> "KshellApp":
@@ -311,7 +311,8 @@ class StartScreen(Screen[None]):
     def _draw_last(self) -> None:
         palette = self.shell.palette
         if self._message:
-            self.last_line.show(line((" ! ", palette.bad), (self._message, palette.warn)))
+            sign = (" ! ", palette.bad) if self._bad else (" ◌ ", palette.note)
+            self.last_line.show(line(sign, (self._message, palette.warn if self._bad else palette.text)))
             return
         text = line((" ", palette.dim))
         focused = self.past_list.has_focus and self.past
@@ -329,8 +330,8 @@ class StartScreen(Screen[None]):
             text.append("replay   ", palette.dim)
         self.last_line.show(text)
 
-    def _say(self, text: str) -> None:
-        self._message = text
+    def _say(self, text: str, bad: bool = True) -> None:
+        self._message, self._bad = text, bad
         self._draw_last()
 
     # --- keys ---
@@ -394,6 +395,7 @@ class StartScreen(Screen[None]):
         if self._busy:
             return
         self._busy = True
+        self._say("opening the session", bad=False)
         try:
             self.shell.show(await asyncio.to_thread(make))
         except (UserError, StoreError, OSError) as error:

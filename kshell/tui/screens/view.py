@@ -152,6 +152,8 @@ class SessionView(Screen[None]):
             self.trouble(f"the session broke: {type(error).__name__}: {error}; {written(error)}")
         self.ended = True
         self._whole = True
+        if self.replay is None and not self.session.over and not self.message_bad and self.session.name:
+            self.trouble(f"the session's process is gone; go on with: kshell resume {self.session.name}")
 
     def _rewound(self, position: int) -> None:
         replay = self.replay
@@ -236,7 +238,11 @@ class SessionView(Screen[None]):
         elif self.is_current and self.session.finished:
             self._told = True
             palette = self.shell.palette
-            self.app.push_screen(Page(lambda width: summary_lines(self.session, width, palette), palette))
+            after = self.shell.leave_after
+            note = f"the next session starts in {after:g} seconds" if after is not None else ""
+            self.app.push_screen(
+                Page(lambda width: summary_lines(self.session, width, palette), palette, note)
+            )
 
     def repaint(self) -> None:
         """Arrange and paint everything anew: after a resize, another theme, another pane."""

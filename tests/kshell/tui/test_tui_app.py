@@ -223,6 +223,15 @@ async def test_an_end_in_the_past_of_a_resumed_session_is_not_its_end() -> None:
         assert screen.running
 
 
+async def test_a_stream_that_ends_before_its_session_says_how_to_go_on() -> None:
+    app, stream, _ = live_app(sample()[:60])
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await taken_in(pilot, 60)
+        stream.finish()
+        await until(pilot, lambda: screen.ended)
+        assert "kshell resume softmax-cpu-1" in screen.message
+
+
 async def test_leaving_at_once_says_how_to_go_on() -> None:
     app, _, _ = live_app(sample()[:60])
     async with app.run_test(size=SIZE) as pilot:

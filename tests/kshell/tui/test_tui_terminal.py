@@ -118,3 +118,22 @@ def test_the_screen_reads_what_terminals_read() -> None:
     assert screen.feed(rest + "2J") == ""
     assert screen.text() == "\n\n"
     assert screen.titles == ["0;title"]
+
+
+def test_an_error_nobody_foresaw_is_one_line_and_the_terminal_is_whole(tmp_path: Path) -> None:
+    code = (
+        "from kshell.tui.app import run\n"
+        "from kshell.tui.screens.start import StartScreen\n"
+        "from tests.kshell.tui.fakes import FakeHome\n"
+        "StartScreen.action_theme = lambda self: 1 / 0\n"
+        "raise SystemExit(run(home=FakeHome()))\n"
+    )
+    home = {"KSHELL_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    with Terminal([sys.executable, "-c", code], ROOT, home) as terminal:
+        terminal.wait("softmax-1")
+        terminal.press("t")
+        assert terminal.ended() == 2
+        after = terminal.raw.split("\x1b[?1049l")[-1]
+        assert "internal error: ZeroDivisionError" in after
+        assert "Traceback" not in after
+        assert len(list((tmp_path / "crashes").iterdir())) == 1
