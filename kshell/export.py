@@ -1,6 +1,7 @@
 """The folder a promoted kernel leaves in: source, how to call it, certificate, Lean file, instructions."""
 
 import re
+import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -187,8 +188,12 @@ def _sizes(workload: Workload) -> str:
     return ", ".join(f"{name}={value}" for name, value in workload.axes.items())
 
 
+def _wrapped(kind: str, text: str) -> str:
+    return textwrap.fill(text, 96, initial_indent=f"  {kind:<10} ", subsequent_indent=" " * 13)
+
+
 def _readme(candidate: Candidate, certificate: Certificate, task: Task, workload: Workload) -> str:
-    trusted = "\n".join(f"  {a.kind:<10} {a.part}: {a.why}" for a in certificate.assumptions)
+    trusted = "\n".join(_wrapped(a.kind, f"{a.part}: {a.why}") for a in certificate.assumptions)
     return f"""{task.title} ({task.name}), candidate {candidate.id}
 {"=" * 72}
 
