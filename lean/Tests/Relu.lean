@@ -99,11 +99,11 @@ def bodyBad : Stmt :=
     .skip
 
 /-- The proof of `thread_ok` does not go through for a guard that misses elements. -/
-example (x : Int → R) (M : Mem R) (b t : Int) (hb0 : 0 ≤ b) (hb : b < 64) (ht0 : 0 ≤ t) (ht : t < 256) : True := by
+example (b t : Int) (hb0 : 0 ≤ b) (hb : b < 64) (ht0 : 0 ≤ t) (ht : t < 256) : True := by
   have e1 : t % 256 = t := by omega
   have e2 : b % 64 = b := by omega
   fail_if_success
-    have (hx : ∀ i : Int, 0 ≤ i → i < 16384 → M 0 i = some (.fin (x i))) (r : Reg R) : bodyBad.wp (launch.env b t) (tperm (· = 1) (fun _ i => (i / 256, i % 256)) b t)
+    have (x : Int → R) (M : Mem R) (hx : ∀ i : Int, 0 ≤ i → i < 16384 → M 0 i = some (.fin (x i))) (r : Reg R) : bodyBad.wp (launch.env b t) (tperm (· = 1) (fun _ i => (i / 256, i % 256)) b t)
         (fun σ => ∀ i : Int, (i / 256, i % 256) = (b, t) → σ.mem 1 i = some (.fin (maxR (x i) 0))) ⟨r, M⟩ := by
       simp +contextual (disch := omega) [bodyBad, launch, Launch.env, Launch.size, Dim3.coord, Dim3.get, Arg.toInt,
         hx, Mem.set, e1, e2]
