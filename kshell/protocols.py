@@ -37,7 +37,10 @@ class Evaluator(Protocol):
 class Prover(Protocol):
     """Closes equivalence proofs. `on_obligation` is called as each obligation closes or fails."""
 
-    checker: str
+    @property
+    def checker(self) -> str:
+        """The toolchain, as certificates name it."""
+        ...
 
     async def prove(
         self,

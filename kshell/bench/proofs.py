@@ -36,9 +36,15 @@ class Outcome:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--suite", choices=SUITES, default="elementwise", help="which tasks (default elementwise)")
-    parser.add_argument("--task", action="append", default=[], metavar="T", help="only this task; may be repeated")
-    parser.add_argument("--variant", action="append", default=[], metavar="V", help="only families with this name")
+    parser.add_argument(
+        "--suite", choices=SUITES, default="elementwise", help="which tasks (default elementwise)"
+    )
+    parser.add_argument(
+        "--task", action="append", default=[], metavar="T", help="only this task; may be repeated"
+    )
+    parser.add_argument(
+        "--variant", action="append", default=[], metavar="V", help="only families with this name"
+    )
     parser.add_argument("--ragged", action="store_true", help="elementwise: n=16385 beside the default sizes")
 
 
@@ -46,7 +52,9 @@ def run(args: argparse.Namespace) -> int:
     results = asyncio.run(_all(args))
     proven = sum(one.proven for one in results)
     if args.json:
-        print(json.dumps({"results": [asdict(one) for one in results], "proven": proven, "total": len(results)}))
+        print(
+            json.dumps({"results": [asdict(one) for one in results], "proven": proven, "total": len(results)})
+        )
     else:
         print(f"{proven} of {len(results)} proven")
     return 0 if results and proven == len(results) else 1
@@ -63,7 +71,11 @@ async def _all(args: argparse.Namespace) -> list[Outcome]:
             results.append(one)
             state = "proven" if one.proven else f"open: {one.reason}"
             sizes = " ".join(f"{name}={value}" for name, value in one.axes.items())
-            print(f"{one.task} {one.variant} {sizes}: {state} ({one.seconds:.1f} s)", file=sys.stderr, flush=True)
+            print(
+                f"{one.task} {one.variant} {sizes}: {state} ({one.seconds:.1f} s)",
+                file=sys.stderr,
+                flush=True,
+            )
     finally:
         await prover.close()
     return results
@@ -74,7 +86,7 @@ def _kernels(args: argparse.Namespace) -> "Iterator[tuple[Task, Workload, str, s
     from kshell import tasks
     from kshell.errors import UserError
     from scaffolds.families import families_of
-    from scaffolds.families.space import conservative
+    from scaffolds.families.space import conservative_schedule
 
     names = args.task or [name for name in tasks.names() if args.suite == "level1" or name in _ELEMENTWISE]
     unknown = sorted(set(names) - set(tasks.names()))
@@ -89,7 +101,7 @@ def _kernels(args: argparse.Namespace) -> "Iterator[tuple[Task, Workload, str, s
             if args.variant and not any(part in family.name for part in args.variant):
                 continue
             for workload in workloads:
-                schedule = conservative(family, task, workload)
+                schedule = conservative_schedule(family, task, workload)
                 yield task, workload, family.name, family.emit(task, workload, schedule)
 
 
@@ -102,7 +114,13 @@ async def _prove(
     from kshell.prover.keys import sha256
 
     candidate = Candidate(
-        id=sha256(source)[:12], source=source, task=task.name, round=0, index=0, proposer="bench", family=variant
+        id=sha256(source)[:12],
+        source=source,
+        task=task.name,
+        round=0,
+        index=0,
+        proposer="bench",
+        family=variant,
     )
     proof = await prover.prove(candidate, task, workload, lambda _obligation, _total: None)
     lines = len(Path(proof.file).read_text(encoding="utf-8").splitlines()) if proof.file else 0

@@ -23,7 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--size", action="append", default=[], metavar="AXIS=N", help="size of an axis (default: the task's)"
     )
-    parser.add_argument("--certificate", metavar="FILE", help="where to write the certificate of a closed proof")
+    parser.add_argument(
+        "--certificate", metavar="FILE", help="where to write the certificate of a closed proof"
+    )
     parser.add_argument("--lean-file", metavar="FILE", help="where to write the Lean file, proven or not")
     parser.add_argument("--quiet", action="store_true", help="do not show obligations")
 
@@ -67,7 +69,8 @@ def run(args: argparse.Namespace) -> int:
     elif proven:
         sizes = " ".join(f"{name}={value}" for name, value in workload.axes.items())
         print(
-            f"proven: {task.name} {sizes}, {len(proof.obligations)} theorems in {time.monotonic() - began:.0f} s "
+            f"proven: {task.name} {sizes}, {len(proof.obligations)} theorems in "
+            f"{time.monotonic() - began:.0f} s "
             f"by {prover.checker}"
         )
     else:

@@ -54,7 +54,8 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
     (
         Standing.TRUSTED,
         "the spec",
-        "the trace of the PyTorch reference into the tensor language; tested against PyTorch on random inputs",
+        "the trace of the PyTorch reference into the tensor language; tested against PyTorch "
+        "on random inputs",
     ),
     (
         Standing.TRUSTED,
@@ -81,7 +82,8 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
     (
         Standing.UNTRUSTED,
         "who proposed the kernel and the proof",
-        "generators, symbolic execution and language models only make suggestions; the Verified rows cover them",
+        "generators, symbolic execution and language models only make suggestions; the "
+        "Verified rows cover them",
     ),
 )
 

@@ -79,20 +79,26 @@ async def audit(
     findings.append(_finding("axioms", not extra, f"the proof rests on {', '.join(extra)}"))
     same = len(verdict.obligations) == certificate.obligations
     findings.append(
-        _finding("obligations", same, f"{len(verdict.obligations)} theorems, the certificate says {certificate.obligations}")
+        _finding(
+            "obligations",
+            same,
+            f"{len(verdict.obligations)} theorems, the certificate says {certificate.obligations}",
+        )
     )
     return Audit(tuple(findings), runner.toolchain.id, verdict.check.seconds)
 
 
-def compare(
-    certificate: Certificate, task: Task
-) -> tuple[list[Finding], tuple[Subject, Emission] | None]:
+def compare(certificate: Certificate, task: Task) -> tuple[list[Finding], tuple[Subject, Emission] | None]:
     """Everything that needs no Lean: hashes, statement, definitions, assumptions."""
     findings = [
         _finding("version", certificate.version == 1, f"version {certificate.version} is not known here"),
-        _finding("task", certificate.task == task.name, f"it is about {certificate.task!r}, not {task.name!r}"),
         _finding(
-            "source", sha256(certificate.source) == certificate.source_hash, "the source is not the one that was hashed"
+            "task", certificate.task == task.name, f"it is about {certificate.task!r}, not {task.name!r}"
+        ),
+        _finding(
+            "source",
+            sha256(certificate.source) == certificate.source_hash,
+            "the source is not the one that was hashed",
         ),
         _finding(
             "candidate",
@@ -102,7 +108,8 @@ def compare(
         _finding(
             "sizes",
             set(certificate.axes) == set(task.axes) and all(n > 0 for n in certificate.axes.values()),
-            f"the axes are {', '.join(sorted(certificate.axes))}, the task's are {', '.join(sorted(task.axes))}",
+            f"the axes are {', '.join(sorted(certificate.axes))}, the task's are "
+            f"{', '.join(sorted(task.axes))}",
         ),
         _finding(
             "package",
@@ -127,14 +134,22 @@ def compare(
     except (Refusal, Unsupported) as problem:
         return [*findings, Finding("source is parsed and emitted again", False, str(problem))], None
     findings += [
-        _finding("launch", known.launch_hash == certificate.launch_hash, "the launch is not the one of this source"),
+        _finding(
+            "launch", known.launch_hash == certificate.launch_hash, "the launch is not the one of this source"
+        ),
         _finding("task text", known.task_hash == certificate.task_hash, "the task has changed since"),
         _finding("spec", known.spec_hash == certificate.spec_hash, "the spec of the task is another one"),
         _finding(
-            "statement", emission.statement == certificate.statement, "the statement is not the one of this source"
+            "statement",
+            emission.statement == certificate.statement,
+            "the statement is not the one of this source",
         ),
         _finding("theorem", emission.theorem == certificate.theorem, "it names another theorem"),
-        _finding("definitions", emission.text == certificate.lean_file, "the Lean file is not the one of this source"),
+        _finding(
+            "definitions",
+            emission.text == certificate.lean_file,
+            "the Lean file is not the one of this source",
+        ),
     ]
     return findings, (known, emission)
 

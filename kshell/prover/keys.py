@@ -33,7 +33,14 @@ class Subject:
     def launch_hash(self) -> str:
         """Of the plan: grid, block, arguments, buffers and the lowered code."""
         calls = [
-            [call.kernel.name, call.grid, call.block, call.shared_bytes, [str(a) for a in call.args], repr(call.kernel)]
+            [
+                call.kernel.name,
+                call.grid,
+                call.block,
+                call.shared_bytes,
+                [str(a) for a in call.args],
+                repr(call.kernel),
+            ]
             for call in self.plan.calls
         ]
         return sha256(json.dumps([calls, self.plan.buffers, self.plan.workspaces], default=str))

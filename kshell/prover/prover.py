@@ -101,10 +101,15 @@ class LeanProver:
             return Proof(candidate=candidate.id, key="", status=ProofStatus.UNPROVEN, reason=reason)
         key = known.key(self.checker, emission.text)
         folder = toolchain.store() / "proofs" / key
+        kept = _kept(folder, key)
+        if kept is not None:
+            for obligation in kept.obligations:
+                on_obligation(obligation, len(kept.obligations))
+            return kept.model_copy(update={"candidate": candidate.id, "seconds": time.monotonic() - started})
         verdict = await check_emission(self.runner, emission, folder, on_obligation)
         if verdict.axioms is not None:
             (folder / AXIOMS).write_text(json.dumps(verdict.axioms.axioms), encoding="utf-8")
-        return Proof(
+        proof = Proof(
             candidate=candidate.id,
             key=key,
             status=ProofStatus.PROVEN if verdict.proven else ProofStatus.UNPROVEN,
@@ -114,6 +119,9 @@ class LeanProver:
             seconds=time.monotonic() - started,
             file=str(folder / f"{MODULE}.lean"),
         )
+        if verdict.proven:
+            _keep(folder, proof)
+        return proof
 
     def certificate(self, candidate: Candidate, task: Task, workload: Workload, proof: Proof) -> Certificate:
         """The certificate of a PROVEN proof of this candidate. Raises ValueError otherwise."""
@@ -138,6 +146,23 @@ class LeanProver:
         if name not in self._subjects:
             self._subjects[name] = emitted(candidate.source, task, workload)
         return self._subjects[name]
+
+
+def _kept(folder: Path, key: str) -> Proof | None:
+    """A proof of this key that closed before. What is broken or of another key counts as absent."""
+    try:
+        proof = Proof.model_validate_json((folder / "proof.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    fits = proof.key == key and proof.status is ProofStatus.PROVEN and (folder / AXIOMS).is_file()
+    return proof if fits else None
+
+
+def _keep(folder: Path, proof: Proof) -> None:
+    """Keep a proof that closed, whole or not at all."""
+    part = folder / "proof.part"
+    part.write_text(proof.model_dump_json(), encoding="utf-8")
+    part.replace(folder / "proof.json")
 
 
 def emitted(source: str, task: Task, workload: Workload) -> tuple[Subject, Emission]:

@@ -109,7 +109,9 @@ def positivity_hints(t: Term) -> list[str]:
                 walk(b)
             case terms.Total(k, n, terms.Unary(core.RealFn.EXP, a)) if n.is_constant:
                 inner = f"(fun {k} : Int => (exp {show.scalar(a)} : R))"
-                found.append(f"sumI_pos (f := {inner}) (n := {n.constant}) (by omega) (fun _ _ _ => exp_pos _)")
+                found.append(
+                    f"sumI_pos (f := {inner}) (n := {n.constant}) (by omega) (fun _ _ _ => exp_pos _)"
+                )
             case _:
                 pass
 

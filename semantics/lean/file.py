@@ -71,7 +71,12 @@ def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]
     writer.add(thread.proof.definitions)
     for goal in thread.goals:
         writer.step(goal.name, goal.title, goal.line, goal.text)
-    writer.step("thread", "one thread runs without a fault to its post", call.kernel.span.line, "\n".join(thread.theorem))
+    writer.step(
+        "thread",
+        "one thread runs without a fault to its post",
+        call.kernel.span.line,
+        "\n".join(thread.theorem),
+    )
     for name, title, text in launch_theorem(plan, call, thread, meaning, buffers):
         writer.step(name, title, call.span.line, text)
     writer.add(f"end {NAMESPACE}")

@@ -37,7 +37,9 @@ def array_numbers(plan: core.Plan, call: core.KernelCall) -> dict[int, int]:
     """The number in Lean of each array of a kernel: its buffer, or one after all buffers."""
     known = numbers(plan)
     found: dict[int, int] = {}
-    arguments = {at: arg for (kind, at), arg in zip(call.kernel.params, call.args, strict=True) if kind == "array"}
+    arguments = {
+        at: arg for (kind, at), arg in zip(call.kernel.params, call.args, strict=True) if kind == "array"
+    }
     spare = len(known)
     for at, _ in enumerate(call.kernel.arrays):
         if at in arguments:
@@ -48,13 +50,13 @@ def array_numbers(plan: core.Plan, call: core.KernelCall) -> dict[int, int]:
     return found
 
 
-def thread_file(plan: core.Plan, call: core.KernelCall, inputs: Sequence[int], values: dict[int, Term]) -> ThreadFile:
+def thread_file(
+    plan: core.Plan, call: core.KernelCall, inputs: Sequence[int], values: dict[int, Term]
+) -> ThreadFile:
     """Trace the kernel and emit its thread obligations. Raises Unsupported."""
     kernel = call.kernel
     mapping = array_numbers(plan, call)
-    globals_ = {
-        at: mapping[at] for at, array in enumerate(kernel.arrays) if array.space is core.Space.GLOBAL
-    }
+    globals_ = {at: mapping[at] for at, array in enumerate(kernel.arrays) if array.space is core.Space.GLOBAL}
     for at, array in enumerate(kernel.arrays):
         if array.elem != "float":
             raise Unsupported(f"array {array.name!r} of {array.elem}", kernel.span.line)
@@ -169,20 +171,23 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         top, bottom = text.strip("()").removeprefix("ofRat ").rsplit(" ", 1)
         top = top.strip("()")
         value = top if bottom == "1" else f"{top} / {bottom}"
-        lines.append(
-            f"theorem lit{at} : ({text} : R) = {value} := by simp only [ofRat, ofInt]; grind"
-        )
+        lines.append(f"theorem lit{at} : ({text} : R) = {value} := by simp only [ofRat, ofInt]; grind")
     lines += [
-        'local macro "ks_spec" : tactic => `(tactic| repeat\' (first | with_reducible rfl | omega | (funext j) | '
+        'local macro "ks_spec" : tactic => `(tactic| repeat\' (first | with_reducible rfl | '
+        "omega | (funext j) | "
         "(apply propext; omega) | (congr 1)))",
-        'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl | (simp only [sumI_zero, maxE_zero, '
+        'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl | (simp only '
+        "[sumI_zero, maxE_zero, "
         "Int.toNat_zero, Int.zero_mul, Int.mul_zero, Int.zero_add, Int.add_zero, " + names + "]; done) "
         "| ((try simp (disch := omega) only [sumI_step, maxE_step, maxE_fin, Int.reduceToNat, "
         "Nat.reduceLT, Int.toNat_zero, sumI_zero, maxE_zero, " + names + "]) <;> "
         "first | done | with_reducible rfl | grind))",
-        'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only [' + names + "]); grind) | "
+        'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only ['
+        + names
+        + "]); grind) | "
         "(simp only [maxR, minR, absR, " + names + "]; grind))",
-        'local macro "ks_defined" : tactic => `(tactic| ((repeat\' (first | (refine And.intro ?_ ?_) | intro _)) '
+        'local macro "ks_defined" : tactic => `(tactic| ((repeat\' (first | (refine '
+        "And.intro ?_ ?_) | intro _)) "
         "<;> first | trivial | omega | ((try simp only [" + names + "] at *); grind)))",
     ]
     return lines

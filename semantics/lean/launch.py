@@ -36,8 +36,10 @@ def launch_theorem(
             "\n".join(
                 [
                     *definitions,
-                    f"theorem cover (i : Int) (i0 : 0 ≤ i) (i1 : i < {greatest}) : launch.has (owner i) := by",
-                    f"  show 0 ≤ {show.integer(block)} ∧ {show.integer(block)} < ({_count(call.grid)} : Int) ∧",
+                    f"theorem cover (i : Int) (i0 : 0 ≤ i) (i1 : i < {greatest}) : launch.has "
+                    f"(owner i) := by",
+                    f"  show 0 ≤ {show.integer(block)} ∧ {show.integer(block)} < "
+                    f"({_count(call.grid)} : Int) ∧",
                     f"    0 ≤ {show.integer(inside)} ∧ {show.integer(inside)} < ({_count(call.block)} : Int)",
                     "  omega",
                 ]
@@ -54,14 +56,17 @@ def launch_theorem(
                         f"theorem spec{b} (x : Nat → Int → R) (i : Int) (i0 : 0 ≤ i) (i1 : i < {n}) :",
                         f"    (outputs[{at}]'(by decide)).denote x i = Y{b} {functions} i := by",
                         f"  show ({_printed(at)}).denote x i = _",
-                        f"  simp only [outputs, List.getElem_cons_zero, List.getElem_cons_succ, Y{b}, {_SPEC}]",
+                        f"  simp only [outputs, List.getElem_cons_zero, "
+                        f"List.getElem_cons_succ, Y{b}, {_SPEC}]",
                         "  all_goals ks_spec",
                     ]
                 ),
             )
         )
     found.append(("thread_of", "each thread of the launch is as assumed", _thread_of(call, thread, ranges)))
-    found.append(("correct", "every run of the launch is correct", _correct(plan, call, thread, outputs, functions)))
+    found.append(
+        ("correct", "every run of the launch is correct", _correct(plan, call, thread, outputs, functions))
+    )
     return found
 
 
@@ -97,7 +102,8 @@ def _coordinate(name: str, call: core.KernelCall) -> str:
 
 def _bounds(call: core.KernelCall) -> str:
     return (
-        f"(b t : Int) (b0 : 0 ≤ b) (b1 : b < {_count(call.grid)}) (t0 : 0 ≤ t) (t1 : t < {_count(call.block)})"
+        f"(b t : Int) (b0 : 0 ≤ b) (b1 : b < {_count(call.grid)}) (t0 : 0 ≤ t) (t1 : t < "
+        f"{_count(call.block)})"
     )
 
 
@@ -112,7 +118,8 @@ def _thread_of(call: core.KernelCall, thread: ThreadFile, ranges: dict[str, int]
     coordinates = " ".join(_coordinate(name, call) for name in ranges)
     lines = [
         f"theorem thread_of {_bounds(call)} :",
-        f"    Thread (launch.env b t : Env R) (tperm {_permission(outputs)} (fun _ i => owner i) b t) {coordinates} := by",
+        f"    Thread (launch.env b t : Env R) (tperm {_permission(outputs)} (fun _ i => owner "
+        f"i) b t) {coordinates} := by",
         f"  have own : ∀ i, mine {coordinates} i → owner i = (b, t) := by",
         "    intro i h; simp only [mine] at h; simp only [owner]",
         "    refine Prod.ext ?_ ?_",
@@ -126,7 +133,9 @@ def _thread_of(call: core.KernelCall, thread: ThreadFile, ranges: dict[str, int]
         elif name.startswith("rd"):
             b = int(name[2:])
             lines.append(
-                "  · exact fun i h => .inr (own i h)" if b in outputs else "  · exact fun i => .inl (by decide)"
+                "  · exact fun i h => .inr (own i h)"
+                if b in outputs
+                else "  · exact fun i => .inl (by decide)"
             )
         elif name.startswith("wr"):
             lines.append("  · exact fun i v h => ⟨by simp, own i h⟩")
@@ -181,7 +190,8 @@ def _correct(
         "theorem correct : Claim := by",
         "  intro R _ x M hp",
         "  show launch.Runs _ M",
-        f"  refine elementwise_rule (by decide) ?_ {_permission([b for b, _ in outputs])} (fun _ i => owner i)",
+        f"  refine elementwise_rule (by decide) ?_ {_permission([b for b, _ in outputs])} "
+        f"(fun _ i => owner i)",
         f"    (fun a i v => {cells}) ?_ ?_",
         f"  · intro a; {_spaces(len(plan.buffers))}",
         "  · intro b t r b0 b1 t0 t1 _",
@@ -192,7 +202,8 @@ def _correct(
         "      have hb : (owner i).1 = b := by rw [h]",
         "      have ht : (owner i).2 = t := by rw [h]",
         "      simp only [owner] at hb ht; simp only [mine]; omega",
-        f"    refine Stmt.wp_mono _ _ _ _ (fun σ h => ?_) (thread_ok (thread_of b t b0 b1 t0 t1) ⟨r, M⟩ ⟨{', '.join([*start, 'trivial'])}⟩)",
+        f"    refine Stmt.wp_mono _ _ _ _ (fun σ h => ?_) (thread_ok (thread_of b t b0 b1 t0 "
+        f"t1) ⟨r, M⟩ ⟨{', '.join([*start, 'trivial'])}⟩)",
         f"    obtain ⟨{opened}⟩ := h",
         "    intro a i ha ho",
         *(f"  {line}" for line in per_output),
@@ -212,9 +223,10 @@ def _correct(
     else:
         lines.append(f"      rcases ho with {' | '.join(['rfl'] * len(outputs))}")
         for at, (b, n) in enumerate(outputs):
+            given = f"H1 {b} i (by simp) (cover i i0 (by omega))"
             lines += [
                 f"      · have i1 : i < {n} := i1",
-                f"        have h := {_projection('H1 ' + str(b) + ' i (by simp) (cover i i0 (by omega))', at, len(outputs))} rfl i0 i1",
+                f"        have h := {_projection(given, at, len(outputs))} rfl i0 i1",
                 f"        exact h.trans (congrArg (fun r => some (Ext.fin r)) (spec{b} x i i0 i1).symm)",
             ]
     lines += [

@@ -9,13 +9,24 @@ from semantics.lean.syntax import Printer, number, rational
 
 
 def statement(
-    source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str], numbers: dict[str, int], arrays: dict[int, int]
+    source: str,
+    plan: core.Plan,
+    meaning: spec.Spec,
+    inputs: Sequence[str],
+    numbers: dict[str, int],
+    arrays: dict[int, int],
 ) -> str:
     """Definitions `body`, `launch`, `inputs`, `outputs` and the proposition `Claim`."""
     call = plan.calls[0]
     lines = ["/-!", "The source:", "```"]
     lines += [line.replace("-/", "- /").replace("/-", "/ -") for line in source.splitlines()]
-    lines += ["```", "-/", "", f"/-- The code of one thread of `{call.kernel.name}`. -/", "def body : Stmt :="]
+    lines += [
+        "```",
+        "-/",
+        "",
+        f"/-- The code of one thread of `{call.kernel.name}`. -/",
+        "def body : Stmt :=",
+    ]
     lines.append(Printer(call.kernel, arrays).pretty(call.kernel.body, source.splitlines()))
     lines += ["", "/-- Buffers: " + ", ".join(f"{n} is {name}" for name, n in numbers.items()) + ". -/"]
     lines.append("def launch : Launch where")
@@ -65,14 +76,18 @@ def _arguments(call: core.KernelCall) -> list[str]:
     for at, scalar in enumerate(call.kernel.scalars):
         value = values[at]
         assert not isinstance(value, str)
-        found.append(f".rat {rational(Fraction(value))}" if scalar.type is None else f".int {number(int(value))}")
+        found.append(
+            f".rat {rational(Fraction(value))}" if scalar.type is None else f".int {number(int(value))}"
+        )
     return found
 
 
 def _output(out: spec.OutputSpec, meaning: spec.Spec, numbers: dict[str, int]) -> str:
     variables: dict[str, int] = {name: at for at, name in enumerate(out.vars)}
     body = _Spec(meaning, numbers, variables).expression(out.body)
-    pairs = ", ".join(f"({variables[name]}, {extent})" for name, extent in zip(out.vars, out.extents, strict=True))
+    pairs = ", ".join(
+        f"({variables[name]}, {extent})" for name, extent in zip(out.vars, out.extents, strict=True)
+    )
     return f"{{ buffer := {numbers[out.name]}, vars := [{pairs}], body := {body} }}"
 
 

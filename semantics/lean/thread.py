@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from semantics import core
 from semantics.lean import terms as show
 from semantics.lean.equality import equality_proof, positivity_hints
-from semantics.lean.syntax import Printer, bexpr, iexpr, rexpr
+from semantics.lean.syntax import Printer, bexpr
 from semantics.symbolic import terms
-from semantics.symbolic.linear import literal, variable
+from semantics.symbolic.linear import literal
 from semantics.symbolic.owners import Owner
 from semantics.symbolic.state import State
 from semantics.symbolic.terms import Term
@@ -214,7 +214,9 @@ class ThreadProof:
             weak = self.weaken(
                 last.after, block.goal, end, goal, scope, line, shift=scope.counters[-1] if shifted else ""
             )
-            lines.append(f"refine Stmt.wp_mono _ _ _ _ (fun σ h => {self.call(weak, scope)} σ h) (Q := {end}) ?_")
+            lines.append(
+                f"refine Stmt.wp_mono _ _ _ _ (fun σ h => {self.call(weak, scope)} σ h) (Q := {end}) ?_"
+            )
         for at, node in enumerate(block.nodes):
             final = at == len(block.nodes) - 1
             after = end if final else self.assertion(node.after, scope)
@@ -277,16 +279,25 @@ class ThreadProof:
         )
         body = self.sequence(node.body, head, f"{stem} ({k} + 1)", f"σ{k}", f"i{k}", depth + 1, True)
         out = inside.under(terms.Negation(node.cond))
-        ended = ()
+        ended: tuple[str, ...] = ()
         if node.count is not None:
             ended = (f"have hk : {k} = {node.count.constant} := by omega", "subst hk")
         leave = self.weaken(
-            node.head, node.after, head, after, out, line, "what holds after the loop", "0" if ended else "", ended
+            node.head,
+            node.after,
+            head,
+            after,
+            out,
+            line,
+            "what holds after the loop",
+            "0" if ended else "",
+            ended,
         )
         guard = f"g{len(scope.guards)}"
         call = f"({self.call(test, inside)} σ{k} i{k})"
         return [
-            f"refine vc_loop 4294967296 (fun {k} => {head}) ({self.call(first, scope)} {sigma} {h}) ?_ ?_ ?_ ?_",
+            f"refine vc_loop 4294967296 (fun {k} => {head}) ({self.call(first, scope)} "
+            f"{sigma} {h}) ?_ ?_ ?_ ?_",
             *_bullet([f"intro {k} σ{k} h{k} i{k}", f"exact {call}.1"]),
             *_bullet(
                 [
@@ -322,7 +333,8 @@ class ThreadProof:
             "the condition is defined",
             node.stmt.span.line,
             scope,
-            f"∀ σ : St R, {before} σ → ({text} : BExpr).ok E σ.reg ∧ (({text} : BExpr).val E σ.reg ↔ {meaning})",
+            f"∀ σ : St R, {before} σ → ({text} : BExpr).ok E σ.reg ∧ (({text} : BExpr).val E "
+            f"σ.reg ↔ {meaning})",
             [
                 "intro σ h",
                 *self.opened(state),
@@ -399,7 +411,7 @@ class ThreadProof:
         registers = self.registers(node.before)
         integer = f"(simp (disch := omega) only [{_INT}, {registers}]) <;> omega"
         match node.stmt:
-            case core.SetI(var, value):
+            case core.SetI(var):
                 new = node.after.ints.get(var)
                 shown = show.integer(new) if new is not None else "_"
                 after = self._after(node, lambda w: _set("I", w, var), lambda _: "setI_rv.trans ")
@@ -410,7 +422,7 @@ class ThreadProof:
                     f"· {integer}",
                     f"· exact {after}",
                 ]
-            case core.SetR(var, expression):
+            case core.SetR(var):
                 term = node.after.reals.get(var)
                 return f"{self.printer.kernel.real_vars[var]} is defined", [
                     f"refine wp_setr_at (x := {show.extended(term) if term else '_'}) ?_ ?_ ?_",
@@ -437,7 +449,7 @@ class ThreadProof:
         """The scalar expression is defined: denominators, domains."""
         hints = positivity_hints(term) if term is not None else []
         return [
-            f"· have hd : True := trivial",
+            "· have hd : True := trivial",
             *(f"  have := {hint}" for hint in hints),
             f"  (simp (disch := omega) only [{_REAL}, {registers}]) <;> ks_defined",
         ]
@@ -452,7 +464,8 @@ class ThreadProof:
         else:
             permission, cell = f"rd{b} _", f"H{b}.read (by omega) (by omega)"
         return f"the read of {name} is in bounds and initialised", [
-            f"refine wp_load_at (j := {j}) (x := .fin (X{b} {j})) ?_ ?_ (by omega) ({permission}) ({cell}) ?_",
+            f"refine wp_load_at (j := {j}) (x := .fin (X{b} {j})) ?_ ?_ (by omega) "
+            f"({permission}) ({cell}) ?_",
             f"· {integer}",
             f"· {integer}",
             f"· exact {self._after(node, lambda _: 'setR_iv.trans ', lambda w: _set('R', w, var))}",
@@ -480,7 +493,7 @@ class ThreadProof:
             ],
         )
         moved = []
-        for part, text in self.parts(node.after):
+        for part, _text in self.parts(node.after):
             if part == f"D{b}":
                 order = "(by intro i i0 i1 im ic; simp only [mine] at im; omega)"
                 known = b in node.before.done
@@ -497,7 +510,8 @@ class ThreadProof:
         registers = self.registers(node.before)
         return f"the store into {name} is in bounds, owned and in order", [
             f"have hm : mine {self.names} {j} := by simp only [mine]; omega",
-            f"refine wp_store_at (j := {j}) (v := {show.extended(node.value)}) ?_ ?_ (by omega) ?_ ?_ (wr{b} _ _ hm) ?_",
+            f"refine wp_store_at (j := {j}) (v := {show.extended(node.value)}) ?_ ?_ (by "
+            f"omega) ?_ ?_ (wr{b} _ _ hm) ?_",
             f"· {integer}",
             f"· {integer}",
             *self._defined(node.value, registers),

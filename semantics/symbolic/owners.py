@@ -1,5 +1,6 @@
 """Owner maps: which thread writes which cell, by mixed-radix inversion of the store indices."""
 
+import itertools
 from dataclasses import dataclass
 
 from semantics import core
@@ -81,7 +82,7 @@ def _needed(above: list[int]) -> list[int]:
     if not above:
         return []
     kept = [above[0]]
-    for lower, upper in zip(above, above[1:], strict=False):
+    for lower, upper in itertools.pairwise(above):
         if upper % lower:
             kept.append(upper)
     return kept

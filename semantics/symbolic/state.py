@@ -86,8 +86,8 @@ def coordinate(what: core.Special, dim: core.Dim) -> str:
 def integer(e: core.IExpr, state: State, context: Context) -> Linear:
     """Value of an integer expression. Raises Unsupported for products of two unknowns and the like."""
     match e:
-        case core.ILit(value, _):
-            return literal(value)
+        case core.ILit(n, _):
+            return literal(n)
         case core.IVar(var, _):
             if var not in state.ints:
                 raise Unsupported(f"the value of {_int_name(context, var)!r} is not known here")
@@ -151,8 +151,8 @@ def real(e: core.RExpr, state: State, context: Context) -> Term:
         case core.RFn(fn, a):
             return terms.Unary(fn, real(a, state, context))
         case core.ROfInt(n):
-            value = integer(n, state, context)
-            return terms.Number(Fraction(value.constant)) if value.is_constant else terms.OfInt(value)
+            whole = integer(n, state, context)
+            return terms.Number(Fraction(whole.constant)) if whole.is_constant else terms.OfInt(whole)
         case core.RSelect(cond, a, b):
             return terms.Chosen(
                 condition(cond, state, context), real(a, state, context), real(b, state, context)

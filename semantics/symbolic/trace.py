@@ -129,9 +129,7 @@ class Executor:
         block = self._block(self.context.call.kernel.body, start, Scope(), liveness.NOTHING)
         return Block(block.nodes, block.scope, block.before, goal)
 
-    def _block(
-        self, stmts: Sequence[core.Stmt], state: State, scope: Scope, after: liveness.Live
-    ) -> Block:
+    def _block(self, stmts: Sequence[core.Stmt], state: State, scope: Scope, after: liveness.Live) -> Block:
         nodes: list[Node] = []
         before = state
         for at, stmt in enumerate(stmts):
@@ -158,15 +156,15 @@ class Executor:
                 return Point(stmt, scope, state, after.only(*live))
             case core.Load(var, array, at):
                 buffer, index = self._access(array, at, state)
-                value = self._loaded(buffer, index)
-                return Point(stmt, scope, state, state.with_real(var, value).only(*live), buffer, index)
+                loaded = self._loaded(buffer, index)
+                return Point(stmt, scope, state, state.with_real(var, loaded).only(*live), buffer, index)
             case core.Store(array, at, stored):
                 buffer, index = self._access(array, at, state)
                 if buffer not in self.outputs:
                     raise Unsupported("a store into an array that is not an output")
-                value = real(stored, state, self.context)  # type: ignore[arg-type]
+                given = real(stored, state, self.context)  # type: ignore[arg-type]
                 after = state.with_done(buffer, index.plus(1)).only(*live)
-                return Point(stmt, scope, state, after, buffer, index, value)
+                return Point(stmt, scope, state, after, buffer, index, given)
             case core.Check():
                 return Point(stmt, scope, state, state.only(*live))
             case core.Barrier() | core.SyncWarp() | core.Shfl():
@@ -316,7 +314,9 @@ class Executor:
                     after = after.with_real(var, None)
         for buffer in self.outputs:
             if body.stores(buffer):
-                after = after.with_done(buffer, _boundary(head.done[buffer], cond, counter, count, self.outputs[buffer]))
+                after = after.with_done(
+                    buffer, _boundary(head.done[buffer], cond, counter, count, self.outputs[buffer])
+                )
         return after
 
 
