@@ -3,6 +3,7 @@ module
 public import KShell.Scalar.Basic
 public import KShell.Scalar.Ext
 public import KShell.Scalar.Fold
+public import KShell.Scalar.Butterfly
 public import KShell.Syntax
 public import KShell.Eval
 public import KShell.Machine

@@ -114,7 +114,7 @@ theorem elementwise_rule {L : Launch} (hv : L.Valid) (hsh : ∀ a, L.space a ≠
           · simp only [gown, ho, h, hh, and_self, if_true]; rfl
           · simp only [wown, ho, h, hh, and_self, if_true, Int.toNat_natCast]; congr 1; omega
           · simp only [lown, ho, h, hh, and_self, if_true, Int.toNat_natCast]; congr 1; omega
-      · intro β' hown H1 _ _
+      · intro β' hown H1 _ _ _
         refine ⟨fun a i ho hh hb' hw' => ?_, fun a i v hs => ?_⟩
         · have hh' := hh
           obtain ⟨q1, q2, q3, q4⟩ := hh

@@ -47,7 +47,7 @@ theorem phase_threads_core {p : Stmt} (own : Nat → Int → Option Nat) (Φ : N
     intro a i t h ht; simp only [lown, h, if_pos ht]
   refine ⟨wown, fun w σ => ∀ l, l < 32 → 32 * w + l < L.block.count → ∃ σ', Φ (32 * w + l) σ' ∧ σ.reg l = σ'.reg ∧
     ∀ a i, own a i = some (32 * w + l) → σ.mem a i = σ'.mem a i, fun w _ => ⟨lown, ?_⟩, fun β' ⟨H1, H2⟩ => ⟨?_, ?_⟩⟩
-  · refine warp_run (fun l σ => Φ (32 * w + l) σ) (fun l hl32 hlive => ?_) (fun σ hown H1 _ _ => ⟨fun l hl32 hlive => ?_, ?_⟩)
+  · refine warp_run (fun l σ => Φ (32 * w + l) σ) (fun l hl32 hlive => ?_) (fun σ hown H1 _ _ _ => ⟨fun l hl32 hlive => ?_, ?_⟩)
     · have := h1 (32 * w + l) hlive
       rw [β.thread_eq hl32] at this
       refine Stmt.wp_perm _ _ _ _ _ _ ?_ ?_ this

@@ -89,6 +89,8 @@ theorem warp_run {W : WarpCtx} {p : Stmt} {Q : WSt R → Prop} {β : WSt R} (Φ 
         ∀ a i, β.own a i = .lane l → β'.mem a i = σ.mem a i) →
       (∀ a i v l, β.own a i = .same v → l < 32 → W.live l → (∀ σ, Φ l σ → σ.mem a i = some v) →
         β'.mem a i = some v) →
+      (∀ a i v, β.own a i = .same v → (∀ l, l < 32 → W.live l → ∀ σ, Φ l σ → σ.mem a i = β.mem a i) →
+        β'.mem a i = β.mem a i) →
       (∀ a i, (β.own a i = .free ∨ ∃ l, β.own a i = .lane l ∧ ¬ (l < 32 ∧ W.live l)) →
         β'.mem a i = β.mem a i) → Q β') : warpWp W p Q β := by
   let own := ofElem β.own
@@ -135,12 +137,19 @@ theorem warp_run {W : WarpCtx} {p : Stmt} {Q : WSt R → Prop} {β : WSt R} (Φ 
       M' a i = if ∃ l, l < 32 ∧ W.live l ∧ (σ l).mem a i = some v then some v else β.mem a i := by
     intro a i v ho; simp only [M', ho]
   clear_value M'
-  refine ⟨⟨fun l => (σ l).reg, M', β.own⟩, h2 _ rfl ?_ ?_ ?_, f0, fun fuel hfu site S hS K N hK m hm => ?_⟩
+  refine ⟨⟨fun l => (σ l).reg, M', β.own⟩, h2 _ rfl ?_ ?_ ?_ ?_, f0, fun fuel hfu site S hS K N hK m hm => ?_⟩
   · intro l hl hv
     exact ⟨σ l, (hσ l ⟨hl, hv⟩).1.1, rfl, fun a i ho => hMlive a i l ho hl hv⟩
   · intro a i v l ho hl hv hΦ
     show M' a i = _
     rw [hMsame a i v ho, if_pos ⟨l, hl, hv, hΦ _ (hσ l ⟨hl, hv⟩).1.1⟩]
+  · intro a i v ho hΦ
+    show M' a i = _
+    rw [hMsame a i v ho]; split
+    · next h =>
+      obtain ⟨l, hl, hv, e⟩ := h
+      rw [← e]; exact hΦ l hl hv _ (hσ l ⟨hl, hv⟩).1.1
+    · rfl
   · rintro a i (ho | ⟨l, ho, hn⟩)
     · exact hMfree a i ho
     · exact hMdead a i l ho hn
@@ -201,5 +210,24 @@ theorem warp_run {W : WarpCtx} {p : Stmt} {Q : WSt R → Prop} {β : WSt R} (Φ 
         rw [(hm a i hc).1 (fun v h => by rw [h] at ho; cases ho), hMfree a i ho]
       · have ho : β.own a i = .lane t := ho
         rw [(hm a i hc).1 (fun v h => by rw [h] at ho; cases ho), hMdead a i t ho (fun h => by omega)]
+
+/-- Thread code that writes no shared or global memory. -/
+theorem warp_run_pure {W : WarpCtx} {p : Stmt} {Q : WSt R → Prop} {β : WSt R} (Φ : Nat → Reg R → Prop)
+    (h1 : ∀ l, l < 32 → W.live l →
+      p.wp (W.env l) (W.perm β.own l) (fun σ => σ.mem = β.mem ∧ Φ l σ.reg) ⟨β.reg l, β.mem⟩)
+    (h2 : ∀ β' : WSt R, β'.own = β.own → β'.mem = β.mem → (∀ l, l < 32 → W.live l → Φ l (β'.reg l)) → Q β') :
+    warpWp W p Q β := by
+  refine warp_run (fun l σ => σ.mem = β.mem ∧ Φ l σ.reg) h1 fun β' ho H1 _ H3 H4 => h2 β' ho ?_ fun l hl hv => ?_
+  · funext a i
+    cases e : β.own a i with
+    | free => exact H4 a i (.inl e)
+    | lane l =>
+      by_cases hl : l < 32 ∧ W.live l
+      · obtain ⟨σ, h, _, h3⟩ := H1 l hl.1 hl.2
+        rw [h3 a i e, h.1]
+      · exact H4 a i (.inr ⟨l, e, hl⟩)
+    | same v => exact H3 a i v e fun l _ _ σ h => by rw [h.1]
+  · obtain ⟨σ, h, e, _⟩ := H1 l hl hv
+    rw [e]; exact h.2
 
 end KShell
