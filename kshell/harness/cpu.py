@@ -14,6 +14,7 @@ from kshell.harness.toolchain import ToolchainMissing, find
 from kshell.harness.validate import Subject, validate
 from scaffolds.families import families_of
 from scaffolds.families.space import conservative_schedule
+from scaffolds.plain import plain_source
 from scaffolds.program import cpu_program
 from semantics.program import Program, load
 from semantics.span import Refusal
@@ -32,7 +33,7 @@ class CpuEvaluator:
     this process. `cache` keeps builds between sessions. `threads` spreads the blocks of a launch; one
     thread gives the steadiest times. `secret` fixes the hidden seeds (tests only). `baseline` gives the
     source the reward compares with and its label; without it, the plainest family of the task is used.
-    `spec` gives a task's tensor spec, for the plainest family of tasks that are not built in."""
+    `spec` gives a task's tensor spec, from which a plain kernel is made for tasks without a family."""
 
     device = DEVICE
 
@@ -126,7 +127,8 @@ class CpuEvaluator:
             return self._baseline(task, workload)
         families = families_of(task)
         if not families and self._spec is not None:
-            families = families_of(task, self._spec(task, workload))
+            plain_text = plain_source(task, self._spec(task, workload))
+            return plain_text, "plain kernel (from the spec), device cpu, same run"
         if not families:
             raise Refusal(f"task {task.name} has no plain kernel to compare with")
         plain = families[0]
