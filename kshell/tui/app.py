@@ -190,6 +190,15 @@ class KshellApp(App[int]):
                 screen.repaint()
 
 
+def calm_collector() -> None:
+    """Let the garbage collector run seldom: a full collection over a long session's events holds up a key.
+    What exists now is left out of it."""
+    import gc
+
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
+
 def _theme() -> str:
     """The theme of the configuration; the file is read only when there is one: it costs start-up time."""
     import os
@@ -217,13 +226,11 @@ def run(
     `leave_after`: leave by itself so many seconds after the session is over. Returns 0, or 130 when a
     live session was left before its end. Must not be called from a running event loop: the app runs its
     own, and the stream is consumed there."""
-    import gc
     import sys
 
     from kshell.tui.capture import stderr_captured
 
-    gc.freeze()
-    gc.set_threshold(20_000, 20, 20)  # a full collection over a long session's events holds up a key
+    calm_collector()
     sys.setswitchinterval(0.001)  # the session works in another thread: the screen gets its turn soon
     app = KshellApp(stream, control, detach=detach, home=home, theme=_theme(), leave_after=leave_after)
     with stderr_captured() as captured:

@@ -25,13 +25,17 @@ class Painter:
         self._subjects: dict[str, object] = {}
         self._widths: dict[str, int] = {}
 
-    def paint(self, dirty: set[str], whole: bool) -> None:
-        """Paint the population, the strips and the visible panes."""
+    def table(self, dirty: set[str], whole: bool) -> None:
+        """Paint the rows of the population that changed."""
+        screen = self._screen
+        if screen.arrangement.population:
+            screen.population.paint(screen.session, dirty, screen.shell.palette, whole)
+
+    def panes(self, whole: bool) -> None:
+        """Paint the strips, and the panes on the screen whose content changed."""
         screen = self._screen
         if whole:
             self._keys.clear()
-        if screen.arrangement.population:
-            screen.population.paint(screen.session, dirty, screen.shell.palette, whole)
         for group in screen.arrangement.groups:
             view = screen.views[group.shown]
             screen.strips[group.place].paint(

@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
 from textual.screen import Screen
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from kshell.errors import UserError
@@ -65,6 +66,7 @@ class SessionView(Screen[None]):
         self._synced = (0.0, 0.0)
         self._told = False
         self._whole = True
+        self._panes_next = False
         self.painter = Painter(self)
         self.title_bar = OneLine(id="title")
         self.population = Population()
@@ -129,7 +131,7 @@ class SessionView(Screen[None]):
         if self.replay is not None:
             self.replay.on_seek = self._rewound
         self.population.table.focus()
-        self.set_interval(1 / FRAMES_A_SECOND, self.paint)
+        self.set_interval(0.5 / FRAMES_A_SECOND, self._frame)
         self.run_worker(self._consume(), group="feed", exit_on_error=False)
 
     # --- the stream ---
@@ -180,19 +182,34 @@ class SessionView(Screen[None]):
         return base + (self.shell.now() - at if live else 0.0)
 
     def paint(self) -> None:
-        """Bring the screen up to date: called eight times a second, and after a command."""
+        """Bring the whole screen up to date, as after a command."""
+        self._paint(table=True, panes=True)
+
+    def _frame(self) -> None:
+        """The table and the panes in turn, each eight times a second: in a busy session half the work at
+        a time leaves a key half the wait."""
+        self._panes_next = not self._panes_next
+        self._paint(table=self._panes_next or self._whole, panes=not self._panes_next or self._whole)
+
+    def _paint(self, *, table: bool, panes: bool) -> None:
         if self.arrangement.mode == "small" or not self.is_current:
             self._finish_line()
             return
-        session, dirty = self.session, self.session.take_dirty()
         whole, self._whole = self._whole, False
-        if self.following:
-            self._frames += 1
-            if not self.chosen or self._frames >= FRAMES_A_SECOND:
-                self.follow()
         self.session.elapsed = max(self.session.elapsed, self.elapsed)
-        self.painter.paint(dirty, whole)
-        palette, width = self.shell.palette, self.size.width
+        if table:
+            if self.following:
+                self._frames += 1
+                if not self.chosen or self._frames >= FRAMES_A_SECOND:
+                    self.follow()
+            self.painter.table(self.session.take_dirty(), whole)
+            self._paint_bars()
+        if panes:
+            self.painter.panes(whole)
+        self._finish_line()
+
+    def _paint_bars(self) -> None:
+        session, palette, width = self.session, self.shell.palette, self.size.width
         self.title_bar.show(draw.title_line(session, width, palette, self._replay_note()))
         self.budget_bar.show(draw.budget_line(session, width, palette))
         if self.message and self.shell.now() > self.message_until:
@@ -200,7 +217,6 @@ class SessionView(Screen[None]):
         self.last_line.paint(
             self.message, self.message_bad, width, palette, self.running, self.replay is not None
         )
-        self._finish_line()
 
     def _replay_note(self) -> str:
         replay = self.replay
@@ -258,18 +274,20 @@ class SessionView(Screen[None]):
         now = self.arrangement = arrange(width, height, self.recent, self.zoomed)
         for mode in ("small", "narrow", "wide", "tall"):
             self.set_class(now.mode == mode, f"-{mode}")
-        self.small.update(
-            f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
-            "Make it larger. The session goes on meanwhile."
-        )
+        if now.mode == "small":
+            self.small.update(
+                f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
+                "Make it larger. The session goes on meanwhile."
+            )
         places = {group.place for group in now.groups}
-        for pane, view in self.views.items():
-            view.display = pane in now.visible
-        for place, strip in self.strips.items():
-            strip.display = place in places
-        self.population.display = now.population
-        self.left.display = now.population or "side" in places
-        self.right.display = bool(places & {"main", "evidence"})
+        shown: dict[Widget, bool] = {view: pane in now.visible for pane, view in self.views.items()}
+        shown |= {strip: place in places for place, strip in self.strips.items()}
+        shown[self.population] = now.population
+        shown[self.left] = now.population or "side" in places
+        shown[self.right] = bool(places & {"main", "evidence"})
+        for widget, display in shown.items():
+            if widget.display != display:
+                widget.display = display
         for view in self.views.values():
             view.palette = self.shell.palette
 

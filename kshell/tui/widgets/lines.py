@@ -73,7 +73,7 @@ class Lines(ScrollView, can_focus=True):
         old, self._lines = self._lines, lines
         longest = max((line.cell_len for line in lines), default=0)
         if (longest, len(lines)) != (self.virtual_size.width, self.virtual_size.height):
-            self.virtual_size = Size(longest, len(lines))
+            self.extend_to(longest, len(lines))
         if top:
             self.scroll_to(0, 0, animate=False, immediate=True)
             self.refresh()
@@ -86,6 +86,19 @@ class Lines(ScrollView, can_focus=True):
                 self.refresh_line(y)
             elif y < len(lines) and before is not None and isinstance(lines, list):
                 lines[y] = before
+
+    def extend_to(self, width: int, height: int) -> None:
+        """Tell the scrollbars the size of the content. Setting `virtual_size` the usual way lays out the
+        whole screen anew, many times a second in a busy session; a scrollbar that comes or goes still
+        does."""
+        size = Size(width, height)
+        if size == self.virtual_size:
+            return
+        if not self.size:
+            self.virtual_size = size
+            return
+        self.set_reactive(Lines.virtual_size, size)
+        self._scroll_update(size)
 
     def line(self, y: int) -> Text:
         """Line number y, or an empty one beyond the end."""

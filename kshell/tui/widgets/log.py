@@ -1,7 +1,6 @@
 """The log as a widget: capped, drawn on demand, following the end until the person scrolls up."""
 
 from rich.text import Text
-from textual.geometry import Size
 from textual.strip import Strip
 
 from kshell.tui.draw.side import log_line
@@ -24,7 +23,7 @@ class Log(Lines):
             return
         dropped = max(0, session.logged - self._logged - (len(session.log) - len(self._entries)))
         self._entries, self._logged = list(session.log), session.logged
-        self.virtual_size = Size(max(1, self.size.width), len(self._entries))
+        self.extend_to(max(1, self.size.width), len(self._entries))
         if self._tail:
             self.scroll_end(animate=False, immediate=True)
         elif dropped:

@@ -7,7 +7,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
-from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
@@ -143,7 +142,7 @@ class Population(Vertical):
         if whole or moved or "population" in dirty:
             table.items = draw.items(session, self.by_reward)
             table.at = {item.candidate: y for y, item in enumerate(table.items) if item.candidate}
-            table.virtual_size = Size(table.room, len(table.items))
+            table.extend_to(table.room, len(table.items))
             self.header.show(draw.header(table.room, palette, self.by_reward))
             table.refresh()
             if table.chosen in table.at:
