@@ -64,7 +64,8 @@ def unproven_because(known: CandidateState) -> str:
         return "no proof was tried"
     if known.proof.status is ProofStatus.PROVEN:
         return obstacle(known) or "its export failed"
-    return known.proof.reason or known.proof.status.value
+    lines = known.proof.reason.strip().splitlines()
+    return lines[0][:200] if lines else known.proof.status.value
 
 
 def milliseconds(value: float) -> str:

@@ -37,7 +37,7 @@ def describe(event: ev.Event, state: SessionState) -> list[str]:
             return [f"  you: {event.action} {event.target}".rstrip()]
         case ev.Problem():
             about = f" {event.candidate}" if event.candidate else ""
-            return [f"  problem in {event.where}{about}: {event.message}"]
+            return [f"  problem in {event.where}{about}: {_short(event.message, 400)}"]
         case ev.SessionFinished():
             return [f"session {event.session}: {event.outcome}", *(f"  {x}" for x in summary.lines(state))]
         case _:
@@ -55,7 +55,7 @@ def _of_candidate(event: ev.Event, state: SessionState) -> list[str]:
                 speed = f"{summary.milliseconds(known.median_ms)}, {reward.value:.2f}x the baseline"
                 return [f"  {reward.candidate} valid: {speed}"]
             verdict = "did not compile" if reward.value < 0 else "wrong"
-            return [f"  {reward.candidate} {verdict}: {reward.reason}"]
+            return [f"  {reward.candidate} {verdict}: {_short(reward.reason)}"]
         case ev.InsightDistilled(insight=insight):
             return [f"  insight: {insight.sentence}"] if insight.effective else []
         case ev.CounterexampleFound(counterexample=found):
@@ -73,14 +73,22 @@ def _of_candidate(event: ev.Event, state: SessionState) -> list[str]:
             known = state.candidates[event.candidate]
             mark = "closed" if obligation.status is ProofStatus.PROVEN else f"{obligation.status.value}:"
             place = f"[{len(known.obligations)}/{event.total}]"
-            return [f"    {place} {mark} {obligation.title} {obligation.message}".rstrip()]
+            why = _short(obligation.message)
+            return [f"    {place} {mark} {obligation.title}{f': {why}' if why else ''}"]
         case ev.ProofFinished(proof=proof):
-            reason = f": {proof.reason}" if proof.reason else ""
+            reason = f": {_short(proof.reason)}" if proof.reason else ""
             return [f"  {event.candidate} {proof.status.value.upper()} in {proof.seconds:.1f} s{reason}"]
         case ev.CandidatePromoted():
             return [f"  {event.candidate} PROMOTED, exported to {event.export}"]
         case _:
             return []
+
+
+def _short(text: str, limit: int = 160) -> str:
+    """The first line of a longer text."""
+    lines = text.strip().splitlines()
+    first = lines[0] if lines else ""
+    return first if len(first) <= limit and len(lines) < 2 else f"{first[:limit]} …"
 
 
 def _best(event: ev.RoundFinished) -> str:

@@ -67,11 +67,13 @@ def test_an_obligation_that_stays_open_says_why() -> None:
         state.apply(event)
     open_one = ev.ObligationClosed(
         candidate=events[started].candidate,  # type: ignore[union-attr]
-        obligation=Obligation(name="o", title="bounds", status=ProofStatus.UNPROVEN, message="i < n is open"),
+        obligation=Obligation(
+            name="o", title="bounds", status=ProofStatus.UNPROVEN, message="i < n is open\n[facts] ..."
+        ),
         total=5,
     )
     state.apply(open_one)
-    assert describe(open_one, state) == ["    [1/5] unproven: bounds i < n is open"]
+    assert describe(open_one, state) == ["    [1/5] unproven: bounds: i < n is open …"]
 
 
 def test_long_steps_show_that_they_live() -> None:
