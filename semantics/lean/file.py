@@ -53,6 +53,15 @@ class _Writer:
         self.add(f'#print "{MARK} {name}"')
 
 
+def statement_text(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]) -> str:
+    """A module with the claim of a candidate and nothing else, whether it can be proved or not."""
+    buffers = numbers(plan)
+    said = statement.statement(
+        source, plan, meaning, list(inputs), buffers, array_numbers(plan, plan.calls[0])
+    )
+    return "\n".join([*header((), NAMESPACE), said, f"end {NAMESPACE}", ""])
+
+
 def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]) -> Emission:
     """Emit the file of a candidate at one workload. Raises Unsupported when the automatic prover has no
     proof to offer for kernels of this shape."""

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: another name of the gap tactic
-theorem proof : Candidate.Statement := by
+theorem proof : Candidate.Claim := by
   admit

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: a new axiom
-axiom cheat : Candidate.Statement
-theorem proof : Candidate.Statement := cheat
+axiom cheat : Candidate.Claim
+theorem proof : Candidate.Claim := cheat

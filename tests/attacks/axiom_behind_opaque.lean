@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: an opaque constant standing for a proof
-opaque cheat : Candidate.Statement
-theorem proof : Candidate.Statement := cheat
+opaque cheat : Candidate.Claim
+theorem proof : Candidate.Claim := cheat

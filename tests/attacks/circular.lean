@@ -1,3 +1,3 @@
 -- layer: elaboration
 -- trick: a proof that calls itself
-theorem proof : Candidate.Statement := proof
+theorem proof : Candidate.Claim := proof

@@ -1,5 +1,5 @@
 -- layer: statement
 -- trick: a premise that can never hold
-theorem proof : (2 + 2 = 5) → Candidate.Statement := by
+theorem proof : (2 + 2 = 5) → Candidate.Claim := by
   intro h
   omega

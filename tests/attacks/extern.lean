@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: foreign code behind a definition
 @[extern "cheat"] def cheat : Bool := true
-theorem proof : Candidate.Statement := by decide
+theorem proof : Candidate.Claim := by decide

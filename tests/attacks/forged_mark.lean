@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: printing what the judge waits for
 #eval IO.println "kshell:walked 100"
-theorem proof : Candidate.Statement := by decide
+theorem proof : Candidate.Claim := by decide

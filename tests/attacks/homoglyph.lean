@@ -1,4 +1,4 @@
 -- layer: elaboration
 -- trick: a word that only looks like the gap tactic
-theorem proof : Candidate.Statement := by
+theorem proof : Candidate.Claim := by
   ѕorry

@@ -2,4 +2,4 @@
 -- trick: an attribute that changes what is run
 def no : Bool := true
 @[implemented_by no] def yes : Bool := false
-theorem proof : Candidate.Statement := by decide
+theorem proof : Candidate.Claim := by decide

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: code that runs when the module is loaded
 initialize cheat : IO.Ref Nat ← IO.mkRef 0
-theorem proof : Candidate.Statement := by decide
+theorem proof : Candidate.Claim := by decide

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: an instance that makes every scalar equal
 instance (R : Type) [ExactReal R] : Subsingleton R := cheat
-theorem proof : Candidate.Statement := by simp
+theorem proof : Candidate.Claim := by simp

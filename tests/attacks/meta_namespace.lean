@@ -1,3 +1,3 @@
 -- layer: tokens
 -- trick: reaching the metaprogramming library by name
-theorem proof : Candidate.Statement := Lean.Elab.Tactic.admitGoal
+theorem proof : Candidate.Claim := Lean.Elab.Tactic.admitGoal

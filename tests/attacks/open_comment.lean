@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: an unclosed comment that swallows what follows
 theorem proof : True := trivial
-/- Candidate.Statement
+/- Candidate.Claim

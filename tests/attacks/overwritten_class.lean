@@ -2,4 +2,4 @@
 -- trick: a class of the same name with other laws
 class ExactReal (R : Type) where
   collapse : ∀ a b : R, a = b
-theorem proof : Candidate.Statement := by simp
+theorem proof : Candidate.Claim := by simp

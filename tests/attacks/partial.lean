@@ -1,3 +1,3 @@
 -- layer: tokens
 -- trick: a partial definition that inhabits anything
-partial def proof : Candidate.Statement := proof
+partial def proof : Candidate.Claim := proof

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: importing a module of the submitter
 import Poisoned
-theorem proof : Candidate.Statement := Poisoned.proof
+theorem proof : Candidate.Claim := Poisoned.proof

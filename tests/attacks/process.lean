@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: starting a process by name
 def run := IO.Process.output
-theorem proof : Candidate.Statement := by decide
+theorem proof : Candidate.Claim := by decide

@@ -1,3 +1,3 @@
 -- layer: tokens
 -- trick: a gap spelled as a quoted name
-theorem proof : Candidate.Statement := «sorryAx» _ false
+theorem proof : Candidate.Claim := «sorryAx» _ false

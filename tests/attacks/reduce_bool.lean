@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: the axiom of compiled evaluation, by name
 def t : Bool := true
-theorem proof : Candidate.Statement := absurd (Lean.ofReduceBool t true rfl) (by omega)
+theorem proof : Candidate.Claim := absurd (Lean.ofReduceBool t true rfl) (by omega)

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: a name that escapes the namespace
-def _root_.Candidate.Statement : Prop := True
-theorem proof : Candidate.Statement := trivial
+def _root_.Candidate.Claim : Prop := True
+theorem proof : Candidate.Claim := trivial

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: registering a false rewriting rule
 attribute [simp] Nat.add_comm
-theorem proof : Candidate.Statement := by simp
+theorem proof : Candidate.Claim := by simp

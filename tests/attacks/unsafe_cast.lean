@@ -1,4 +1,4 @@
 -- layer: tokens
 -- trick: an unsafe cast of a trivial proof
-unsafe def cheat : Candidate.Statement := unsafeCast trivial
-theorem proof : Candidate.Statement := cheat
+unsafe def cheat : Candidate.Claim := unsafeCast trivial
+theorem proof : Candidate.Claim := cheat

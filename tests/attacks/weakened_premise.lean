@@ -1,3 +1,3 @@
 -- layer: statement
 -- trick: one more premise than the statement has
-theorem proof (h : Candidate.Statement) : Candidate.Statement := h
+theorem proof (h : Candidate.Claim) : Candidate.Claim := h

@@ -1,5 +1,5 @@
 -- layer: elaboration
 -- trick: tactics that do not close the goal
-theorem proof : Candidate.Statement := by
+theorem proof : Candidate.Claim := by
   intro
   omega
