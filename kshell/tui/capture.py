@@ -1,39 +1,44 @@
-"""Native writes to file descriptor 2 while the app draws: caught in a file, told afterwards."""
+"""Native writes to file descriptor 2 while the app draws: caught, and told afterwards."""
 
 import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import IO
 
 SHOWN = 20
 
 
 class Captured:
-    """What was written meanwhile. `path` is None when nothing could be caught."""
+    """What was written meanwhile, in a file without a name: a killed app leaves nothing behind. `file` is
+    None when nothing is caught."""
 
-    def __init__(self, path: Path | None) -> None:
-        self.path = path
+    def __init__(self, file: IO[bytes] | None) -> None:
+        self._file = file
 
     def read(self) -> str:
         """The text caught so far."""
-        return self.path.read_text(errors="replace") if self.path and self.path.exists() else ""
+        if self._file is None:
+            return ""
+        self._file.seek(0)
+        return self._file.read().decode(errors="replace")
 
     def report(self) -> None:
-        """Print the last lines on stderr and say where all of them are; remove the file when empty."""
+        """Print the last lines on stderr, and keep all of them in a file when there are more."""
         text = self.read().strip()
         if not text:
-            if self.path:
-                self.path.unlink(missing_ok=True)
             return
         lines = text.splitlines()
-        more = f" (the last {SHOWN} of {len(lines)} lines)" if len(lines) > SHOWN else ""
         print("\n".join(lines[-SHOWN:]), file=sys.stderr)
-        print(
-            f"kshell: the lines above were written to stderr meanwhile{more}; all are in {self.path}",
-            file=sys.stderr,
-        )
+        where = ""
+        if len(lines) > SHOWN:
+            with tempfile.NamedTemporaryFile(
+                "w", prefix="kshell-stderr-", suffix=".txt", delete=False
+            ) as kept:
+                kept.write(text)
+            where = f"; all {len(lines)} are in {kept.name}"
+        print(f"kshell: the lines above were written to stderr while the app ran{where}", file=sys.stderr)
 
 
 @contextmanager
@@ -44,14 +49,13 @@ def stderr_captured() -> Iterator[Captured]:
     if original is None or not original.isatty():
         yield Captured(None)
         return
-    handle, name = tempfile.mkstemp(prefix="kshell-stderr-", suffix=".txt")
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - read after the block, by `report`
     kept = os.dup(2)
     terminal = os.fdopen(os.dup(kept), "w", encoding="utf-8", errors="replace")
-    os.dup2(handle, 2)
-    os.close(handle)
+    os.dup2(file.fileno(), 2)
     setattr(sys, "__stderr__", terminal)  # noqa: B010
     try:
-        yield Captured(Path(name))
+        yield Captured(file)
     finally:
         setattr(sys, "__stderr__", original)  # noqa: B010
         terminal.close()
