@@ -9,6 +9,10 @@ const kshellThreads = require("worker_threads");
 console.log = () => {}; // the build's debugging noise; Lean's own output does not pass here
 var Module = {};
 if (kshellThreads.isMainThread) {
+  // Lean keeps this thread busy; another one ends the process when its parent is gone.
+  const kshellWatch = `const parent = process.ppid;
+    setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1000);`;
+  new kshellThreads.Worker(kshellWatch, { eval: true }).unref();
   const kshellMount = (host, guest) => {
     FS.mkdirTree(guest);
     FS.mount(NODEFS, { root: host }, guest);

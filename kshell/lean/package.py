@@ -103,6 +103,11 @@ async def build(runner: LeanRunner, progress: Progress | None = None, root: Path
         return await _build(runner, known, tree, progress)
 
 
+def names_in(tree: Path) -> list[str]:
+    """The modules of a built package."""
+    return (tree / "complete").read_text(encoding="utf-8").split()
+
+
 async def _build(
     runner: LeanRunner, known: tuple[Module, ...], tree: Path, progress: Progress | None
 ) -> Path:
@@ -122,7 +127,7 @@ async def _build(
     await runner.close()
     if progress is not None and missing:
         progress(missing, missing, "")
-    (part / "complete").write_text("")
+    (part / "complete").write_text("".join(f"{module.name}\n" for module in known))
     shutil.rmtree(tree, ignore_errors=True)
     part.replace(tree)
     _prune()

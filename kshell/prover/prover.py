@@ -215,7 +215,7 @@ async def check_emission(
     if not check.ok or any(o.status is not ProofStatus.PROVEN for o in obligations):
         return Verdict(obligations, None, check)
     walk = folder / "Walk.lean"
-    ours = [module.name for module in package.modules(toolchain.package_root(), runner.toolchain.id)]
+    ours = package.names_in(tree)
     walk.write_text(walk_file([*ours, MODULE], [emission.theorem]), encoding="utf-8")
     walked = await runner.check(walk, tree, seconds=SECONDS)
     if not walked.ok:

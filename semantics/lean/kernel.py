@@ -176,12 +176,12 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         'local macro "ks_spec" : tactic => `(tactic| repeat\' (first | with_reducible rfl | '
         "omega | (funext j) | "
         "(apply propext; omega) | (congr 1)))",
-        'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl | (simp only '
-        "[sumI_zero, maxE_zero, "
-        "Int.toNat_zero, Int.zero_mul, Int.mul_zero, Int.zero_add, Int.add_zero, " + names + "]; done) "
-        "| ((try simp (disch := omega) only [sumI_step, maxE_step, maxE_fin, Int.reduceToNat, "
-        "Nat.reduceLT, Int.toNat_zero, sumI_zero, maxE_zero, " + names + "]) <;> "
-        "first | done | with_reducible rfl | grind))",
+        'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl '
+        "| (simp only [sumI_zero, maxE_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, Int.zero_add, "
+        f"Int.add_zero, {names}]; done) "
+        f"| (simp (disch := omega) only [sumI_step, maxE_step, {names}]; done) "
+        f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
+        f"| ((try simp (disch := omega) only [sumI_step, maxE_step, Int.reduceToNat, {names}]) <;> grind))",
         'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only ['
         + names
         + "]); grind) | "

@@ -38,11 +38,11 @@ class _Meaning:
             case spec.Bin(op, a, b):
                 return terms.Binary(op, self.term(a, values), self.term(b, values))
             case spec.Sum(var, extent, body):
-                inner = {**values, var: variable(var)}
-                return terms.Total(var, literal(extent), self.term(body, inner))
+                inner = {**values, var: variable(f"s{var}")}
+                return terms.Total(f"s{var}", literal(extent), self.term(body, inner))
             case spec.MaxOver(var, extent, body):
-                inner = {**values, var: variable(var)}
-                return terms.Largest(var, literal(extent), self.term(body, inner))
+                inner = {**values, var: variable(f"s{var}")}
+                return terms.Largest(f"s{var}", literal(extent), self.term(body, inner))
             case spec.Where(cond, a, b):
                 return terms.Chosen(self._condition(cond, values), self.term(a, values), self.term(b, values))
 

@@ -488,7 +488,8 @@ class ThreadProof:
                 f"have hw : {function} {j} = {show.scalar(wanted)} := by",
                 f"  simp only [Y{b}]",
                 "  all_goals ks_spec",
-                "rw [hw]",
+                "refine Eq.trans ?_ hw.symm",
+                "clear hw",
                 *equality_proof(node.value, wanted),
             ],
         )

@@ -34,6 +34,10 @@ def maxE (f : Int → R) : Nat → Ext R
 
 variable {f g : Int → R} {n : Nat} {k : Int}
 
+/-- Congruence of a binary operation. -/
+theorem congr2 {α : Type} {f : α → α → α} {a b c d : α} (h : a = c) (h' : b = d) : f a b = f c d := by
+  rw [h, h']
+
 theorem sumI_zero : sumI f 0 = 0 := rfl
 
 theorem sumI_step (hk : 0 ≤ k) : sumI f (k + 1).toNat = sumI f k.toNat + f k := by

@@ -11,16 +11,16 @@ def _published(**replaced: str) -> str:
         "index": "newSymIndex=Object.keys(lib.exports).indexOf(symbol)",
         "name": "Object.keys(symDict)[symbolIndex]",
         "pool": "pthreadPoolSize=4",
-        "got": 'GOT[symName]??=new WebAssembly.Global({value:"i32",mutable:true});GOT[symName].value=newValue',
+        "got": 'GOT[symName]??=new WebAssembly.Global({value:"i32",mutable:true});'
+        "GOT[symName].value=newValue",
         "path": "if(isNode){path=__filename}",
         "mount": "{939105:()=>{mountHome()}}",
         **replaced,
     }
     body = ";".join(parts.values())
-    return (
-        f'{body};call(_used);var _main,_used,_idle{_EXPORTS}_main=Module["_main"]=wasmExports["main"];'
-        f'_used=Module["_used"]=wasmExports["used"];_idle=Module["_idle"]=wasmExports["idle"]}}var wasmImports;end()'
-    )
+    exports = "".join(f'{n}=Module["{n}"]=wasmExports["{n[1:]}"];' for n in ("_main", "_used", "_idle"))
+    head = f"{body};call(_used);var _main,_used,_idle{_EXPORTS}"
+    return head + exports.rstrip(";") + "}var wasmImports;end()"
 
 
 def test_exports_nobody_reads_are_dropped_and_the_others_kept() -> None:
