@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from insights_db.errors import StoreError
 from kshell.errors import UserError
 from kshell.events import Event
 from kshell.tui.commands import COMMANDS, find, parse
@@ -146,7 +147,7 @@ class SessionView(Screen[None]):
                 if time.perf_counter() > stop:
                     await asyncio.sleep(0)
                     stop = time.perf_counter() + SLICE_SECONDS
-        except UserError as error:
+        except (UserError, StoreError) as error:
             self.trouble(str(error))
         except Exception as error:
             from kshell.crash import written

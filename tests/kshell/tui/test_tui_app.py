@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from insights_db.errors import StoreError
 from kshell import events as ev
 from kshell.tui import clipboard
 from kshell.tui.app import KshellApp
@@ -278,6 +279,24 @@ async def test_a_stream_that_breaks_is_told_and_the_screen_stays(
         assert "disk full" in screen.message
         await pilot.press("5")
         await until(pilot, lambda: "disk full" in plain(screen))
+
+
+async def test_a_full_disk_is_one_line_without_a_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSHELL_HOME", str(tmp_path))
+
+    async def broken():  # type: ignore[no-untyped-def]
+        for event in sample()[:60]:
+            yield event
+        raise StoreError("the disk is full: free some space")
+
+    app = KshellApp(broken(), FakeControl(), now=lambda: FIXED)
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await taken_in(pilot, 60)
+        await until(pilot, lambda: screen.ended)
+        assert screen.message == "the disk is full: free some space"
+        assert not (tmp_path / "crashes").exists()
 
 
 async def test_copy_writes_a_file_and_claims_no_more(tmp_path: Path) -> None:
