@@ -86,6 +86,13 @@ def type_of(value: Value, span: Span) -> Ty:
 # ---------------------------------------------------------------- conversions
 
 
+def int_type(e: IExpr) -> IntType:
+    """The type an integer expression of the core IR carries."""
+    while isinstance(e, ISelect):
+        e = e.a
+    return e.type
+
+
 def int_cast(kind: IntType, value: Int) -> Int:
     """The value in another integer type; a literal that fits stays a literal."""
     if kind is value.type:

@@ -13,6 +13,7 @@ from semantics.values import (
     BYTE,
     BoolTy,
     Cell,
+    CellRow,
     Infinity,
     Int,
     Nothing,
@@ -55,12 +56,13 @@ def declare(st: State, d: ast.Decl) -> None:
 
 def global_constant(st: State, d: ast.Decl) -> None:
     """A declaration at file scope: constants only."""
-    if set(d.storage) - {"static", "constexpr"}:
+    if set(d.storage) - {"static", "constexpr", "__device__", "__constant__"}:
         raise Refusal(
             "variables at file scope are outside the language", d.span, "pass a tensor, or use constexpr"
         )
     for v in d.declarators:
-        if v.extents or v.type.pointer or not (v.type.const or "constexpr" in d.storage):
+        fixed = v.type.const or "constexpr" in d.storage or "__constant__" in d.storage
+        if v.extents or v.type.pointer or not fixed:
             raise Refusal(
                 "only scalar constants may stand at file scope", v.span, "make it constexpr, or pass a tensor"
             )
@@ -101,7 +103,9 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
             raise Refusal(f"constant {v.name} needs a value", v.span)
         if v.type.base == "auto":
             raise Refusal("auto needs an initialiser", v.span)
-        st.bind(v.name, st.variable(v.name, resolve(st, v.type), v.span), v.span)
+        ty = resolve(st, v.type)
+        place = addressable(st, v.name, ty, False) or st.variable(v.name, ty, v.span)
+        st.bind(v.name, place, v.span)
         return
     value, ty = initial_value(st, v.type, init)
     if isinstance(value, Ptr):
@@ -110,16 +114,39 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
     if isinstance(value, Nothing | Infinity):
         raise Refusal("this has no value a variable can hold", v.span)
     const = v.type.const or constexpr
+    home = addressable(st, v.name, ty, const)
+    if home is not None:
+        st.initialise(_writable(home), value, v.span)
+        st.bind(v.name, home, v.span)
+        return
     if is_constant(value) and (const or v.name not in st.assigned):
         st.bind(v.name, value, v.span)
         return
     if constexpr:
         raise Refusal(f"the value of constexpr {v.name} is not known at compile time", v.span, "use const")
-    place: Place | None = st.adopt(v.name, value, ty, const)
-    if place is None:
-        place = st.variable(v.name, ty, v.span, const)
-        st.initialise(place, value, v.span)
-    st.bind(v.name, place, v.span)
+    own: Place | None = st.adopt(v.name, value, ty, const)
+    if own is None:
+        own = st.variable(v.name, ty, v.span, const)
+        st.initialise(own, value, v.span)
+    st.bind(v.name, own, v.span)
+
+
+def addressable(st: State, name: str, ty: Ty, const: bool) -> Cell | CellRow | None:
+    """A place with an address for a variable whose address is taken: a local array of its members."""
+    if name not in st.addressed:
+        return None
+    if isinstance(ty, IntType | RealTy | BoolTy):
+        return Cell(st.array(name, Space.LOCAL, show(ty), 1), ILit(0), ty, const)
+    if isinstance(ty, VecTy):
+        array = st.array(name, Space.LOCAL, show(ty.elem), ty.lanes)
+        return CellRow(Ptr(array, None, ty, const), literal(0), ty)
+    return None
+
+
+def _writable(place: Cell | CellRow) -> Cell | CellRow:
+    if isinstance(place, Cell):
+        return replace(place, const=False)
+    return replace(place, ptr=replace(place.ptr, const=False))
 
 
 def initial_value(st: State, declared: ast.CType, init: ast.Expr | ast.InitList) -> tuple[Value, Ty]:

@@ -111,9 +111,7 @@ def expressions(s: ast.Stmt | None) -> list[ast.Expr]:
     """The expressions of a statement and of the statements inside it."""
     match s:
         case ast.Decl(_, declarators):
-            return [
-                v.init for v in declarators if v.init is not None and not isinstance(v.init, ast.InitList)
-            ]
+            return [e for v in declarators for e in _initial(v.init)]
         case ast.ExprStmt(e):
             return [e]
         case ast.Block(body):
@@ -129,6 +127,28 @@ def expressions(s: ast.Stmt | None) -> list[ast.Expr]:
             return [] if value is None else [value]
         case _:
             return []
+
+
+def _initial(init: "ast.Expr | ast.InitList | None") -> list[ast.Expr]:
+    if isinstance(init, ast.InitList):
+        return [e for item in init.items for e in _initial(item)]
+    return [] if init is None else [init]
+
+
+def addressed(s: ast.Stmt) -> set[str]:
+    """Variables whose address the statements take, or that of a member."""
+    out: set[str] = set()
+    pending = expressions(s)
+    while pending:
+        e = pending.pop()
+        if isinstance(e, ast.Unary) and e.op == "&":
+            target = e.operand
+            while isinstance(target, ast.Member):
+                target = target.object
+            if isinstance(target, ast.Name):
+                out.add(target.name)
+        pending.extend(children(e))
+    return out
 
 
 def check_sequence(operands: tuple[ast.Expr, ...], functions: Functions) -> None:

@@ -10,6 +10,7 @@ from semantics.convert import (
     common_int,
     complement,
     convert,
+    int_type,
     is_real,
     logic,
     negate,
@@ -24,7 +25,6 @@ from semantics.core import (
     BLit,
     BNot,
     Dim,
-    ILit,
     IntType,
     ISpecial,
     RLit,
@@ -336,11 +336,13 @@ def address(st: State, e: ast.Expr, span: Span) -> Ptr:
         return subscript(st, pointer_of(st, e.base), e.index)
     if isinstance(e, ast.Unary) and e.op == "*":
         return pointer_of(st, e.operand)
-    place = st.find(e.name) if isinstance(e, ast.Name) else None
-    if isinstance(place, Cell) and isinstance(place.index, ILit):
-        return Ptr(place.array, Int(place.index, place.index.type), place.type, place.const)
+    place = locate(st, e) if isinstance(e, ast.Name | ast.Member) else None
+    if isinstance(place, Cell):
+        return Ptr(place.array, Int(place.index, int_type(place.index)), place.type, place.const)
+    if isinstance(place, CellRow):
+        return Ptr(place.ptr.array, place.offset, place.type, place.ptr.const)
     raise Refusal(
-        "the address of a variable is outside the language", span, "take the address of an array element"
+        "the address of this is outside the language", span, "take that of a variable or an array element"
     )
 
 

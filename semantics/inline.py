@@ -6,6 +6,7 @@ from semantics import ast
 from semantics.convert import convert, type_of
 from semantics.core import IntType, IParam, Kernel, RParam, Scalar, Space
 from semantics.declare import freeze, global_item
+from semantics.effects import addressed
 from semantics.elaborate import evaluate, locate
 from semantics.flow import assigned, escapes
 from semantics.lexer import TYPE_WORDS
@@ -97,7 +98,7 @@ def lower_kernel(module: ast.Module, unit: Unit, f: ast.Function, targs: tuple[T
     st.types.append({})
     bind_template(st, f, list(targs), f.span)
     st.stack = st.instance = (f.name,)
-    st.assigned = assigned(f.body, st.unit.functions)
+    st.assigned, st.addressed = assigned(f.body, st.unit.functions), addressed(f.body)
     params = tuple(_kernel_param(st, p) for p in f.params)
     function_body(st, f.body.body, Frame(VoidTy()))
     unused = next((a for a in st.arrays if a.elem == "byte"), None)
@@ -235,9 +236,9 @@ def inline_call(st: State, f: ast.Function, e: ast.Call) -> Value:
         else:
             arguments.append(evaluate(st, a))
     targs = [template_argument(st, t) for t in e.targs]
-    saved = st.scopes, st.types, st.stack, st.assigned, st.instance
+    saved = st.scopes, st.types, st.stack, st.assigned, st.addressed, st.instance
     st.scopes, st.types = [saved[0][0], {}], [saved[1][0], {}]
-    st.assigned = assigned(f.body, st.unit.functions)
+    st.assigned, st.addressed = assigned(f.body, st.unit.functions), addressed(f.body)
     try:
         _bind_arguments(st, f, e, arguments, targs)
         types = tuple(show(t) for t in st.types[-1].values())
@@ -245,7 +246,7 @@ def inline_call(st: State, f: ast.Function, e: ast.Call) -> Value:
         st.instance = (f.name, *types, *_constants(st, f))
         return _run(st, f, e)
     finally:
-        st.scopes, st.types, st.stack, st.assigned, st.instance = saved
+        st.scopes, st.types, st.stack, st.assigned, st.addressed, st.instance = saved
 
 
 def _constants(st: State, f: ast.Function) -> tuple[str, ...]:

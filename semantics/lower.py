@@ -30,7 +30,19 @@ from semantics.flow import completes, escapes
 from semantics.pointers import scale_of
 from semantics.span import NOWHERE, Refusal, Span
 from semantics.state import Frame, Loop, State
-from semantics.values import Entity, Lost, Members, Ptr, PtrVar, StructTy, Value, VecTy, VoidTy, constant
+from semantics.values import (
+    CellRow,
+    Entity,
+    Lost,
+    Members,
+    Ptr,
+    PtrVar,
+    StructTy,
+    Value,
+    VecTy,
+    VoidTy,
+    constant,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +123,7 @@ def _check_assigned(st: State, d: ast.Decl, rest: list[Item]) -> None:
         if isinstance(entity, Ptr):
             extents = ((st.arrays[entity.array].size or 0) // scale_of(entity), *entity.dims)
             parts = frozenset(f"#{k}" for k in range(st.arrays[entity.array].size or 0))
-        elif isinstance(entity, Members) and isinstance(entity.type, VecTy):
+        elif isinstance(entity, Members | CellRow) and isinstance(entity.type, VecTy):
             parts = frozenset("xyzw"[: entity.type.lanes])
         elif isinstance(entity, Members) and isinstance(entity.type, StructTy):
             parts = frozenset(name for name, _ in entity.type.fields)

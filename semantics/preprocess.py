@@ -14,6 +14,9 @@ HEADERS = frozenset(
     "cuda_runtime.h cuda.h cuda_runtime_api.h device_launch_parameters.h math.h cmath float.h cfloat "
     "limits.h climits stdint.h cstdint stddef.h cstddef cuda_fp16.h cuda_bf16.h math_constants.h".split()
 )
+HEADER_MACROS = frozenset(
+    "INFINITY NAN NULL FLT_MAX FLT_MIN FLT_EPSILON INT_MAX INT_MIN UINT_MAX LLONG_MAX HUGE_VALF".split()
+)
 _LIMIT = 200_000
 
 
@@ -53,6 +56,7 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
             )
         text.clear()
 
+    guards: list[str] = []
     while i < len(tokens):
         tok = tokens[i]
         if tok.kind == "newline":
@@ -65,7 +69,11 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
                 line.append(tokens[i])
                 i += 1
             word = line[0].text if line else ""
-            if word == "define":
+            if word == "ifndef":
+                guards.append(_guard(tok, line, tokens, i, macros))
+            elif word == "endif" and guards and len(line) == 1:
+                guards.pop()
+            elif word == "define":
                 flush()
                 macro = _define(tok, line)
                 if macro.name in macros:
@@ -93,7 +101,30 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
         text.append(tok)
         i += 1
     flush()
+    if guards:
+        raise Refusal("#ifndef without #endif", tokens[-1].span)
     return Preprocessed(out, tuple(defines), tuple(includes))
+
+
+def _guard(tok: Tok, line: list[Tok], tokens: list[Tok], i: int, macros: dict[str, Macro]) -> str:
+    """`#ifndef NAME` right before `#define NAME ...` and `#endif`: a default that always applies here."""
+    lines: list[list[str]] = [[]]
+    for t in tokens[i + 1 :]:
+        if t.kind == "newline" and lines[-1]:
+            lines.append([])
+        elif t.kind != "newline":
+            lines[-1].append(t.text)
+        if len(lines) > 2:
+            break
+    name = line[1].text if len(line) == 2 else ""
+    expected = name and lines[0][:3] == ["#", "define", name] and lines[1:2] == [["#", "endif"]]
+    if not expected or name in macros or name in HEADER_MACROS or name.startswith("M_"):
+        raise Refusal(
+            "only `#ifndef NAME`, `#define NAME ...`, `#endif` is known of conditionals",
+            tok.span.to(line[-1].span),
+            "define it plainly",
+        )
+    return name
 
 
 def _define(tok: Tok, line: list[Tok]) -> Macro:

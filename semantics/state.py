@@ -105,6 +105,7 @@ class State:
     aligned: set[int] = field(default_factory=set)
     shared: dict[tuple[object, ...], int] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
+    addressed: set[str] = field(default_factory=set)
     frame: Frame = field(default_factory=lambda: Frame(VoidTy()))
     loops: list[Loop] = field(default_factory=list)
     watched: set[int] = field(default_factory=set)

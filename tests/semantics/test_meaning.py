@@ -216,6 +216,12 @@ template <typename T> __device__ T larger(T a, T b) { return a > b ? a : b; }
 template <int K = 4> __device__ int defaulted() { return K; }
 __device__ float total(const float a[4]) { return a[0] + a[3]; }
 __device__ void grow(float m[][3], int i) { m[i][2] += 1; }
+#ifndef FALLBACK
+#define FALLBACK 7
+#endif
+__device__ const float kHalf = 0.5f;
+__constant__ int kTwo = 2;
+__device__ void split(float v, float* half, int* whole) { *half = v / 2; *whole = 3; }
 __device__ Pair join(Pair a, Pair b) { Pair c; c.sum = a.sum + b.sum; c.count = a.count + b.count; return c; }
 """
 HELPER_CASES = {
@@ -230,6 +236,8 @@ HELPER_CASES = {
     "deduced type": ("y[t] = larger(t, 4) + larger(0.5f, 0.25f);", lambda t: max(t, 4) + 0.5),
     "default template argument": ("y[t] = defaulted<>() + t;", lambda t: 4 + t),
     "macro with arguments": ("y[t] = CUBE(t - 1) + OFFSET + kScale;", lambda t: (t - 1) ** 3 + 9),
+    "default macro and device constants": ("y[t] = FALLBACK * kHalf * kTwo + t;", lambda t: 7 + t),
+    "results through pointers": ("float a = 1; int b = 1; split(t, &a, &b); y[t] = a + b;", lambda t: t / 2 + 3),
     "array parameter": ("float a[4] = {1, 2, 3, (float)t}; y[t] = total(a);", lambda t: 1 + t),
     "2-D array parameter": ("float m[2][3] = {}; grow(m, 1); grow(m, t % 2); y[t] = m[1][2];", lambda t: 1 + t % 2),
     "struct": ("Pair a = {1.5f, t}; Pair b = join(a, a); y[t] = b.sum + b.count;", lambda t: 3 + 2 * t),
@@ -256,6 +264,9 @@ POINTER_CASES = {
     "pointer moved before an early return": ("const float* p = x; y[t] = 1; if (t > 3) { p = y; y[t] = p[t] + 1; return; } y[t] = p[t];",
                                              lambda t: 2 if t > 3 else float(X[t])),
     "vector read through a C cast": ("float4 v = ((float4*)x)[t / 4]; y[t] = v.y;", lambda t: float(X[t // 4 * 4 + 1])),
+    "vector as an array of floats": ("float4 v = make_float4(1, 2, 3, 4); float* p = (float*)&v; p[t % 4] += 10; y[t] = v.x + v.w;",
+                                     lambda t: 5 + (10 if t % 4 in (0, 3) else 0)),
+    "address of a member": ("float4 v = make_float4(1, 2, 3, t); float* p = &v.z; p[0] += p[1]; y[t] = v.z;", lambda t: 3 + t),
     "array of vectors": ("float4 r[2]; r[0] = make_float4(1, 2, 3, t); r[1] = r[0]; r[1].w += r[0].x; y[t] = r[1].w;",
                          lambda t: t + 1),
     "vector read": ("float4 v = reinterpret_cast<const float4*>(x)[t / 4]; y[t] = v.x + v.w;",
