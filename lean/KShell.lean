@@ -24,3 +24,4 @@ public import KShell.Sound.Finite
 public import KShell.Sound.Thread
 public import KShell.Sound.Vacuity
 public import KShell.Scalar.Model
+public import KShell.Auto
