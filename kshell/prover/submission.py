@@ -56,7 +56,7 @@ class Statement:
 def submission_module(text: str) -> str:
     """The module around an agent's text."""
     header = (
-        f"module\nimport all {STATEMENT}\npublic section\nnoncomputable section\n"
+        f"module\npublic import KShell.Auto\npublic import {STATEMENT}\npublic section\nnoncomputable section\n"
         "namespace Submission\nopen KShell\nvariable {R : Type} [ExactReal R]\n"
     )
     return f"{header}{text}\nend Submission\nend\nend\n"
