@@ -84,7 +84,7 @@ def budget_line(session: Session, width: int, palette: Palette) -> Text:
     elif session.eta_seconds is not None:
         parts.append(f"about {clock(session.eta_seconds)} left")
     cap = f"/{budget.max_proof_tries}" if budget.max_proof_tries is not None else ""
-    parts.append(f"{budget.proof_tries}{cap} proofs")
+    parts.append(f"{budget.proof_tries}{cap} proof{'' if budget.proof_tries == 1 and not cap else 's'}")
     cap = f"/{clock(budget.max_seconds)}" if budget.max_seconds is not None else ""
     parts.append(f"{clock(max(budget.seconds, session.elapsed))}{cap}")
     cap = f"/{budget.max_usd:.2f}" if budget.max_usd is not None else ""
