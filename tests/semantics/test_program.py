@@ -196,7 +196,7 @@ def test_for_becomes_a_while_with_its_step_last() -> None:
 def test_loading_a_kernel_is_quick() -> None:
     sources = [path.read_text() for path in kernels()]
     load(sources[0])
-    start = time.perf_counter()
+    start = time.process_time()
     for source in sources:
         load(source)
-    assert (time.perf_counter() - start) / len(sources) < 0.25
+    assert (time.process_time() - start) / len(sources) < 0.25
