@@ -44,6 +44,7 @@ def _prove(have: Term, want: Term, fresh: Iterator[int]) -> list[str]:
     if similar(have, want):
         return _congruence(have, want, fresh)
     lines: list[str] = []
+    rewrites: list[str] = []
     done: set[tuple[str, str]] = set()
     for a, b in zip(_leaves(have), _leaves(want), strict=False):
         left, right = show.scalar(a), show.scalar(b)
@@ -53,8 +54,8 @@ def _prove(have: Term, want: Term, fresh: Iterator[int]) -> list[str]:
         name = f"e{next(fresh)}"
         lines.append(f"have {name} : {left} = {right} := by")
         lines += [f"  {line}" for line in _same(a, b, fresh)]
-        lines.append(f"try rw [{name}]")
-    return [*lines, "all_goals ks_ring"]
+        rewrites.append(f"all_goals (try rw [{name}])")
+    return [*lines, *rewrites, "all_goals ks_ring"]
 
 
 def _congruence(have: Term, want: Term, fresh: Iterator[int]) -> list[str]:
@@ -166,6 +167,9 @@ def positivity_hints(t: Term) -> list[str]:
                 found.append(
                     f"sumI_pos (f := {inner}) (n := {n.constant}) (by omega) (fun _ _ _ => exp_pos _)"
                 )
+            case terms.Total(k, n, terms.Binary(core.RealOp.MUL, a, b)) if a == b and n.is_constant:
+                inner = f"(fun {k} : Int => ({show.scalar(a)} * {show.scalar(b)} : R))"
+                found.append(f"sumI_nonneg (f := {inner}) (n := {n.constant}) (fun _ _ _ => sq_nonneg _)")
             case _:
                 pass
 

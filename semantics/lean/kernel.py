@@ -82,7 +82,7 @@ def thread_file(
         _facts(context, Printer(kernel, mapping).block(kernel.body)),
     )
     theorem = proof.build()
-    literals = sorted({text for value in _numbers(proof) for text in [show.literal(value)]})
+    literals = sorted(set(_numbers(proof)))
     return ThreadFile(proof, theorem, literals)
 
 
@@ -110,13 +110,15 @@ def _facts(context: Context, body: str) -> dict[str, str]:
     return facts
 
 
-def _numbers(proof: ThreadProof) -> Iterator[Fraction]:
-    """Every rational the terms of the proof mention."""
+def _numbers(proof: ThreadProof) -> Iterator[str]:
+    """Every literal the terms of the proof mention, as Lean writes it."""
 
-    def within(t: Term) -> Iterator[Fraction]:
+    def within(t: Term) -> Iterator[str]:
         match t:
             case terms.Number(value):
-                yield value
+                yield show.literal(value)
+            case terms.OfInt(n) if n.is_constant:
+                yield show.scalar(t)
             case terms.Binary(_, a, b) | terms.Chosen(_, a, b):
                 yield from within(a)
                 yield from within(b)
@@ -128,7 +130,7 @@ def _numbers(proof: ThreadProof) -> Iterator[Fraction]:
     for value in proof.values.values():
         yield from within(value)
 
-    def walk(block: object) -> Iterator[Fraction]:
+    def walk(block: object) -> Iterator[str]:
         from semantics.symbolic.trace import Block, Fork, Point, Repeat
 
         assert isinstance(block, Block)
@@ -168,9 +170,8 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         "variable {R : Type} [ExactReal R]",
     ]
     for at, text in enumerate(literals):
-        top, bottom = text.strip("()").removeprefix("ofRat ").rsplit(" ", 1)
-        top = top.strip("()")
-        value = top if bottom == "1" else f"{top} / {bottom}"
+        words = text.strip("()").replace("(", "").replace(")", "").split()
+        value = words[1] if words[0] == "ofInt" or words[2] == "1" else f"{words[1]} / {words[2]}"
         lines.append(f"theorem lit{at} : ({text} : R) = {value} := by simp only [ofRat, ofInt]; grind")
     lines += [
         'local macro "ks_spec" : tactic => `(tactic| repeat\' (first | with_reducible rfl | '

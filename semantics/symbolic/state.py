@@ -151,8 +151,7 @@ def real(e: core.RExpr, state: State, context: Context) -> Term:
         case core.RFn(fn, a):
             return terms.Unary(fn, real(a, state, context))
         case core.ROfInt(n):
-            whole = integer(n, state, context)
-            return terms.Number(Fraction(whole.constant)) if whole.is_constant else terms.OfInt(whole)
+            return terms.OfInt(integer(n, state, context))
         case core.RSelect(cond, a, b):
             return terms.Chosen(
                 condition(cond, state, context), real(a, state, context), real(b, state, context)

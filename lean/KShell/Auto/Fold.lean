@@ -113,6 +113,10 @@ theorem sumI_nonneg (h : ∀ i : Int, 0 ≤ i → i < n → 0 ≤ f i) : 0 ≤ s
     have h2 := h n (by omega) (by omega)
     grind
 
+/-- A square is not negative. -/
+theorem sq_nonneg (a : R) : 0 ≤ a * a := by
+  have := Lean.Grind.OrderedRing.sq_nonneg (a := a); grind
+
 theorem sumI_pos (hn : 0 < n) (h : ∀ i : Int, 0 ≤ i → i < n → 0 < f i) : 0 < sumI f n := by
   obtain ⟨n, rfl⟩ : ∃ m, n = m + 1 := ⟨n - 1, by omega⟩
   have h1 : 0 ≤ sumI f n := sumI_nonneg (fun i h0 h1 => by have := h i h0 (by omega); grind)
