@@ -57,7 +57,8 @@ def submission_module(text: str) -> str:
     """The module around an agent's text."""
     header = (
         f"module\npublic import KShell.Auto\npublic import {STATEMENT}\n"
-        "public section\nnoncomputable section\nnamespace Submission\nopen KShell\nvariable {R : Type} [ExactReal R]\n"
+        "public section\nnoncomputable section\nnamespace Submission\nopen KShell\n"
+        "variable {R : Type} [ExactReal R]\n"
     )
     return f"{header}{text}\nend Submission\nend\nend\n"
 
