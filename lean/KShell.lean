@@ -16,6 +16,7 @@ public import KShell.Rules.Run
 public import KShell.Rules.Block
 public import KShell.Rules.Phase
 public import KShell.Rules.Uniform
+public import KShell.Rules.Shuffle
 public import KShell.Rules.Grid
 public import KShell.Sound.Lane
 public import KShell.Sound.Block

@@ -1,7 +1,7 @@
 module
 
 public import KShell.Rules.Grid
-public import KShell.Scalar.Butterfly
+public import KShell.Rules.Shuffle
 
 /-!
 # A kernel with warp shuffles
@@ -50,25 +50,6 @@ theorem space1 : launch.space 1 = .global := rfl
 theorem block_eq : launch.block = ⟨32, 1, 1⟩ := rfl
 theorem grid_eq : launch.grid = ⟨64, 1, 1⟩ := rfl
 
-theorem source (s : Int) (hs : s = 16 ∨ s = 8 ∨ s = 4 ∨ s = 2 ∨ s = 1) :
-    ∀ l, l < 32 → ShflKind.xor.source 32 l s = some (l ^^^ s.toNat) ∧ l ^^^ s.toNat < 32 := by
-  rcases hs with rfl | rfl | rfl | rfl | rfl <;> decide
-
-/-- One round turns `v` into its butterfly. -/
-theorem round_ok {W : WarpCtx} (hlive : ∀ l, l < 32 → W.live l) {rest : Stmt} {Q : WSt R → Prop} {β : WSt R}
-    (s : Int) (hs : s = 16 ∨ s = 8 ∨ s = 4 ∨ s = 2 ∨ s = 1) (v : Nat → R)
-    (hv : ∀ l, l < 32 → (β.reg l).rv 0 = .fin (v l))
-    (k : ∀ β' : WSt R, β'.mem = β.mem → β'.own = β.own →
-      (∀ l, l < 32 → (β'.reg l).rv 0 = .fin (butterfly (· + ·) s.toNat v l)) → warpWp W rest Q β') :
-    warpWp W (round s rest) Q β := by
-  have hr : -2147483648 ≤ s ∧ s ≤ 2147483647 := by omega
-  refine warp_seq (warp_shfl (fun l => l ^^^ s.toNat) hlive (fun l hl => ⟨by simpa using hr, source s hs l hl⟩) ?_)
-  refine warp_seq (warp_run_pure (fun l r => r.rv 0 = .fin (butterfly (· + ·) s.toNat v l)) ?_ ?_)
-  · intro l hl _
-    simp [hv l hl, hv _ (source s hs l hl).2, butterfly]
-  · intro β' ho hm hr
-    exact k β' hm ho (fun l hl => hr l hl (hlive l hl))
-
 /-- The owner of an output cell: its block, warp 0, lane 0. -/
 def gown (a : Nat) (i : Int) : Option Nat := if a = 1 then some i.toNat else none
 
@@ -98,15 +79,10 @@ theorem sum_correct : Correct R [launch] [(0, 2048)] [output] [] := by
         omega
       intro β1 o1 m1 h1
       have h1 : ∀ l, l < 32 → (β1.reg l).rv 0 = .fin (x 0 (b * 32 + l)) := fun l hl => h1 l hl (hlive l hl)
-      refine round_ok hlive 16 (by omega) (fun l => x 0 (b * 32 + l)) h1 fun β2 m2 o2 h2 => ?_
-      refine round_ok hlive 8 (by omega) _ h2 fun β3 m3 o3 h3 => ?_
-      refine round_ok hlive 4 (by omega) _ h3 fun β4 m4 o4 h4 => ?_
-      refine round_ok hlive 2 (by omega) _ h4 fun β5 m5 o5 h5 => ?_
-      refine round_ok hlive 1 (by omega) _ h5 fun β6 m6 o6 h6 => ?_
-      have hsum : ∀ l, l < 32 → (β6.reg l).rv 0 = .fin (sumTo (fun k => x 0 (b * 32 + k)) 32) := by
-        intro l hl; rw [h6 l hl]
-        exact congrArg Ext.fin (warp_reduce (op := (· + ·)) (e := (0 : R)) (fun k => x 0 (b * 32 + k)) l hl)
-      have ho : β6.own = fun a _ => if a = 1 then .lane 0 else .free := by rw [o6, o5, o4, o3, o2, o1]
+      refine warp_sum_reduce hlive (by decide) h1 fun β6 ⟨_, o6, h6⟩ => ?_
+      have hsum : ∀ l, l < 32 → (β6.reg l).rv 0 = .fin (sumTo (fun k => x 0 (b * 32 + k)) 32) :=
+        fun l hl => (h6 l hl).1
+      have ho : β6.own = fun a _ => if a = 1 then .lane 0 else .free := o6.trans o1
       refine warp_run (fun l σ => l = 0 → σ.mem 1 (b : Int) = some (.fin (sumTo (fun k => x 0 (b * 32 + k)) 32))) ?_ ?_
       · intro l hl _
         have e1 : (l : Int) % 32 = l := by omega
