@@ -185,10 +185,10 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         f"| ((try simp (disch := omega) only [sumI_step, maxE_step, Int.reduceToNat, {names}]) <;> grind))",
         'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only ['
         + names
-        + "]); grind) | "
-        "(simp only [maxR, minR, absR, " + names + "]; grind))",
+        + "]) <;> grind) | "
+        "(simp only [maxR, minR, absR, " + names + "] <;> grind))",
         'local macro "ks_defined" : tactic => `(tactic| ((repeat\' (first | (refine '
         "And.intro ?_ ?_) | intro _)) "
-        "<;> first | trivial | omega | ((try simp only [" + names + "] at *); grind)))",
+        "<;> first | trivial | omega | ((try simp only [" + names + "] at *) <;> grind)))",
     ]
     return lines
