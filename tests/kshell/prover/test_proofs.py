@@ -14,9 +14,7 @@ pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean"
 
 
 def candidate(source: str, task: str) -> Candidate:
-    return Candidate(
-        id=sha256(source)[:12], source=source, task=task, round=0, index=0, proposer="test"
-    )
+    return Candidate(id=sha256(source)[:12], source=source, task=task, round=0, index=0, proposer="test")
 
 
 def prove(source: str, name: str, **axes: int) -> tuple[Proof, list[Obligation], Task, Workload]:
