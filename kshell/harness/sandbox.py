@@ -85,14 +85,22 @@ async def run(
     variables |= {"LC_ALL": "C", **(env or {}), _TOKEN: token}
     started = time.perf_counter()
     loop = asyncio.get_running_loop()
-    transport, watch = await loop.subprocess_exec(
-        lambda: _Watch(limits.output_bytes),
-        *(_SHELL, "-c", _limit_script(limits), "sh", *command),
-        cwd=cwd,
-        env=variables,
-        stdin=asyncio.subprocess.DEVNULL,
-        start_new_session=True,
+    spawning = asyncio.ensure_future(
+        loop.subprocess_exec(
+            lambda: _Watch(limits.output_bytes),
+            *(_SHELL, "-c", _limit_script(limits), "sh", *command),
+            cwd=cwd,
+            env=variables,
+            stdin=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
     )
+    try:
+        # A cancelled start would only kill the leader, and then wait for whoever holds its pipes.
+        transport, watch = await asyncio.shield(spawning)
+    except asyncio.CancelledError:
+        await asyncio.shield(asyncio.ensure_future(_abandon(spawning, token)))
+        raise
     group = transport.get_pid()
     clean = False
     try:
@@ -147,6 +155,16 @@ def _ending(watch: _Watch) -> Ending:
     if watch.exited.done():
         return Ending.EXITED
     return Ending.FLOOD if watch.flooded.done() else Ending.TIMEOUT
+
+
+async def _abandon(
+    spawning: "asyncio.Future[tuple[asyncio.SubprocessTransport, _Watch]]", token: str
+) -> None:
+    """Kill a program as soon as it has started."""
+    transport, watch = await spawning
+    _kill_group(transport.get_pid())
+    _kill_strays(token)
+    await _reap(transport, watch)
 
 
 async def _reap(transport: asyncio.SubprocessTransport, watch: _Watch) -> None:

@@ -123,6 +123,19 @@ async def test_cancelling_kills_everything_within_a_second(tmp_path: Path) -> No
     assert await gone(pids)
 
 
+async def test_cancelling_while_the_program_starts_leaves_nothing(tmp_path: Path) -> None:
+    script = "sleep 1000 & echo $! >> pids; wait"
+    for turns in range(12):
+        task = asyncio.create_task(run(["sh", "-c", script], cwd=tmp_path))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(task, 5)
+    pids = tmp_path / "pids"
+    assert await gone([int(w) for w in pids.read_text().split()] if pids.exists() else [])
+
+
 async def test_the_environment_is_not_handed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECRET_OF_THE_PARENT", "1")
     finished = await run(["env"], cwd=tmp_path)
