@@ -33,6 +33,7 @@ class RunDefaults(_Section):
     max_tokens: int | None = Field(default=None, ge=0)
     max_seconds: float | None = Field(default=None, gt=0)
     max_proof_tries: int | None = Field(default=None, ge=0)
+    proof_seconds: float | None = Field(default=None, gt=0)
 
 
 class Models(_Section):

@@ -35,6 +35,7 @@ def budget(parser: argparse.ArgumentParser) -> None:
     caps.add_argument("--max-usd", type=AMOUNT, metavar="D", help="stop when model calls cost D dollars")
     caps.add_argument("--max-tokens", type=COUNT, metavar="T", help="stop after T tokens")
     caps.add_argument("--max-seconds", type=SECONDS, metavar="S", help="stop after S seconds of work")
+    caps.add_argument("--proof-seconds", type=SECONDS, metavar="S", help="S seconds a proof (default 240)")
     caps.add_argument("--max-proof-tries", type=COUNT, metavar="T", help="at most T proofs are tried")
 
 
@@ -45,7 +46,7 @@ def view(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--json", action="store_true", help="print one JSON event a line on stdout")
 
 
-CAPS = ("rounds", "group", "max_usd", "max_tokens", "max_seconds", "max_proof_tries")
+CAPS = ("rounds", "group", "max_usd", "max_tokens", "max_seconds", "max_proof_tries", "proof_seconds")
 
 
 def given(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, object]:

@@ -82,7 +82,7 @@ async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bo
             desk.emit(closed)
         desk.emit(ev.ProofFinished(candidate=known.id, proof=stored), desk.spend())
     else:
-        proof = await _tried(desk, known)
+        proof = await _tried(desk, known, key)
         desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(is_try(proof))))
     return await promote(desk, known)
 
@@ -110,7 +110,7 @@ def _stored(desk: Desk, known: CandidateState, key: str | None) -> Proof | None:
     return proof
 
 
-async def _tried(desk: Desk, known: CandidateState) -> Proof:
+async def _tried(desk: Desk, known: CandidateState, key: str | None) -> Proof:
     loop, owner = asyncio.get_running_loop(), threading.get_ident()
 
     def closed(obligation: Obligation, total: int) -> None:
@@ -121,13 +121,15 @@ async def _tried(desk: Desk, known: CandidateState) -> Proof:
             loop.call_soon_threadsafe(desk.emit, event)
 
     budget = desk.budget_now()
-    left = None if budget.max_seconds is None else max(1.0, budget.max_seconds - budget.seconds)
+    limit, option = desk.settings.proof_seconds, "--proof-seconds"
+    if budget.max_seconds is not None and budget.max_seconds - budget.seconds < limit:
+        limit, option = max(1.0, budget.max_seconds - budget.seconds), "--max-seconds"
     try:
-        async with asyncio.timeout(left):
+        async with asyncio.timeout(limit):
             return await desk.parts.prover.prove(known.candidate, desk.task, desk.workload, closed)
     except TimeoutError:
-        reason = f"the cap of {budget.max_seconds:g} seconds came before the proof closed (--max-seconds)"
-        return Proof(candidate=known.id, key="", status=ProofStatus.UNPROVEN, reason=reason)
+        reason = f"the proof did not close within {limit:g} s ({option})"
+        return Proof(candidate=known.id, key=key or known.id, status=ProofStatus.UNPROVEN, reason=reason)
     except (UserError, StoreError):
         raise
     except Exception as error:

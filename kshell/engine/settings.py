@@ -13,9 +13,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 class Settings(BaseModel):
     """Options of `kshell run`. `prove` says when proofs are tried: after each round and at the end,
-    only at the end, or never. `prove_top` is how many of the best are tried at the end. `attack_top`
-    is how many good candidates of a round the verifiers attack at once; a candidate is always
-    attacked before a proof is tried. `jobs` is how many compiles may overlap."""
+    only at the end, or never; `proof_seconds` is how long one may take. `prove_top` is how many of the
+    best are tried at the end. `attack_top` is how many good candidates of a round the verifiers attack
+    at once; a candidate is always attacked before a proof is tried. `jobs` is how many compiles may
+    overlap."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -27,6 +28,7 @@ class Settings(BaseModel):
     device: Literal["cpu", "cuda"] = "cpu"
     prove: Literal["rounds", "end", "never"] = "rounds"
     prove_top: int = Field(default=4, ge=1)
+    proof_seconds: float = Field(default=240.0, gt=0)
     attack_top: int = Field(default=2, ge=0)
     jobs: int = Field(default=2, ge=1, le=64)
     insights: int = Field(default=16, ge=0)

@@ -143,6 +143,16 @@ async def test_proof_tries_are_bounded(store: Store, tmp_path: Path) -> None:
     assert "--max-proof-tries" in events[-1].outcome
 
 
+async def test_a_proof_has_its_time(store: Store, tmp_path: Path) -> None:
+    journal = fakes.Journal()
+    made = fakes.replaced(fakes.parts(journal), prover=fakes.FakeProver(journal, wait=60.0))
+    session = fakes.session(store, tmp_path, made, proof_seconds=0.05, prove_top=2, prove="end")
+    events = await drain(session)
+    reasons = [event.proof.reason for event in of_kind(events, ev.ProofFinished)]
+    assert reasons == ["the proof did not close within 0.05 s (--proof-seconds)"] * 2
+    assert session.state.budget.proof_tries == 2 and "the 2 best were tried" in events[-1].outcome
+
+
 async def test_a_proof_of_an_earlier_session_is_found_again(store: Store, tmp_path: Path) -> None:
     first = fakes.session(store, tmp_path, fakes.parts(fakes.Journal()), name="a", insights=0)
     await drain(first)
