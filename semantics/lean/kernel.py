@@ -178,8 +178,8 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         "omega | (funext j) | "
         "(apply propext; omega) | (congr 1)))",
         'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl '
-        "| (simp only [sumI_zero, maxE_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, Int.zero_add, "
-        f"Int.add_zero, {names}]; done) "
+        "| (simp only [sumI_zero, maxE_zero, plus_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
+        f"Int.zero_add, Int.add_zero, {names}]; done) "
         f"| (simp (disch := omega) only [sumI_step, maxE_step, {names}]; done) "
         f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
         f"| ((try simp (disch := omega) only [sumI_step, maxE_step, Int.reduceToNat, {names}]) <;> grind))",

@@ -329,6 +329,8 @@ class ThreadProof:
         scope = scope or node.scope
         text = bexpr(cond)
         registers = self.registers(state)
+        real = ".rcmp" in text
+        lemmas, close = (_REAL, "first | omega | trivial | grind") if real else (_BOOL, "omega")
         return self.theorem(
             "the condition is defined",
             node.stmt.span.line,
@@ -339,8 +341,8 @@ class ThreadProof:
                 "intro σ h",
                 *self.opened(state),
                 "refine ⟨?_, ?_⟩",
-                f"· (simp (disch := omega) only [{_BOOL}, {registers}]) <;> omega",
-                f"· (simp (disch := omega) only [{_BOOL}, {registers}]) <;> omega",
+                f"· (simp (disch := omega) only [{lemmas}, {registers}]) <;> {close}",
+                f"· (simp (disch := omega) only [{lemmas}, {registers}]) <;> {close}",
             ],
         )
 

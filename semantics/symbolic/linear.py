@@ -98,6 +98,9 @@ def quotient(a: Linear, c: int, remainder: bool) -> Linear:
         return literal(a.constant % c if remainder else a.constant // c)
     if c == 1:
         return literal(0) if remainder else a
+    inner = _quotient_of(a)
+    if inner is not None and not remainder:
+        return quotient(inner.a, inner.c * c, False)
     return Linear(0, ((Quotient(remainder, a, c), 1),))
 
 
@@ -106,3 +109,26 @@ def choice(a: Linear, b: Linear, larger: bool) -> Linear:
     if (a - b).is_constant:
         return a if ((a - b).constant >= 0) == larger else b
     return Linear(0, ((Choice(larger, a, b), 1),))
+
+
+def _quotient_of(a: Linear) -> Quotient | None:
+    """`x / c` when the form is just that."""
+    match a:
+        case Linear(0, ((Quotient(False) as only, 1),)):
+            return only
+        case _:
+            return None
+
+
+def recombined(x: Linear) -> Linear:
+    """The same value with digits put together again: `(y / c) * (s * c) + (y % c) * s` is `y * s`."""
+    terms = dict(x.terms)
+    for atom, n in x.terms:
+        if not isinstance(atom, Quotient) or not atom.remainder:
+            continue
+        upper = quotient(atom.a, atom.c, False)
+        found = [(other, m) for other, m in upper.terms if m == 1 and terms.get(other) == n * atom.c]
+        if len(upper.terms) == 1 and upper.constant == 0 and found:
+            rest = x - Linear(0, ((atom, n),)) - Linear(0, ((found[0][0], n * atom.c),))
+            return recombined(rest + atom.a.scale(n))
+    return x

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from semantics import core
 from semantics.symbolic import liveness, terms
-from semantics.symbolic.linear import Linear, literal, variable
+from semantics.symbolic.linear import Linear, literal, recombined, variable
 from semantics.symbolic.state import Context, State, Unsupported, condition, integer, real
 from semantics.symbolic.terms import Condition, Term
 
@@ -175,7 +175,7 @@ class Executor:
     def _access(self, array: int, at: core.IExpr, state: State) -> tuple[int, Linear]:
         if array not in self.context.buffers:
             raise Unsupported("shared and local arrays")
-        return self.context.buffers[array], integer(at, state, self.context)
+        return self.context.buffers[array], recombined(integer(at, state, self.context))
 
     def _loaded(self, buffer: int, index: Linear) -> Term:
         if buffer in self.outputs and buffer not in self.inplace:

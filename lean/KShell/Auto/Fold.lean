@@ -38,6 +38,8 @@ variable {f g : Int → R} {n : Nat} {k : Int}
 theorem congr2 {α : Type} {f : α → α → α} {a b c d : α} (h : a = c) (h' : b = d) : f a b = f c d := by
   rw [h, h']
 
+theorem plus_zero (a : R) : a + 0 = a := by grind
+
 theorem sumI_zero : sumI f 0 = 0 := rfl
 
 theorem sumI_step (hk : 0 ≤ k) : sumI f (k + 1).toNat = sumI f k.toNat + f k := by
