@@ -182,6 +182,7 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         f"Int.zero_add, Int.add_zero, {names}]; done) "
         f"| (simp (disch := omega) only [sumI_step, maxE_step, {names}]; done) "
         f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
+        "| grind "
         f"| ((try simp (disch := omega) only [sumI_step, maxE_step, Int.reduceToNat, {names}]) <;> grind))",
         'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only ['
         + names
