@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from semantics import core, spec
 from semantics.lean import statement
-from semantics.lean.kernel import array_numbers, header, numbers, thread_file
+from semantics.lean.kernel import array_numbers, header, numbers, prelude, thread_file
 from semantics.lean.launch import launch_theorem
 from semantics.lean.meaning import output_term
 from semantics.symbolic.state import Unsupported
@@ -76,7 +76,7 @@ def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]
     writer.add(header(thread.literals, NAMESPACE))
     said = statement.statement(source, plan, meaning, list(inputs), buffers, array_numbers(plan, call))
     writer.add(said)
-    writer.add(thread.proof.prelude())
+    writer.add(prelude(thread.proof))
     writer.add(thread.proof.definitions)
     for goal in thread.goals:
         writer.step(goal.name, goal.title, goal.line, goal.text)

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from semantics import core
 from semantics.lean import terms as show
+from semantics.lean.lemmas import Goal
 from semantics.lean.syntax import Printer
-from semantics.lean.thread import Goal, ThreadProof
+from semantics.lean.thread import ThreadProof
 from semantics.symbolic import terms
 from semantics.symbolic.owners import coordinates, invert
 from semantics.symbolic.state import Context, Unsupported, coordinate
@@ -149,6 +150,24 @@ def _numbers(proof: ThreadProof) -> Iterator[str]:
                 yield from within(real)
 
     yield from walk(proof.block)
+
+
+def prelude(proof: ThreadProof) -> list[str]:
+    """Definitions the theorems speak about."""
+    mine = " ∧ ".join(f"{show.integer(x)} = {name}" for name, x in proof.owner.digits.items()) or "True"
+    names = f"({proof.names} : Int) " if proof.names else ""
+    lines = [
+        "/-- The output cells of a thread. -/",
+        f"def mine {names}(i : Int) : Prop := {mine}",
+    ]
+    for b, value in proof.values.items():
+        functions = f"({proof.functions} : Int → R) " if proof.inputs else ""
+        lines.append(f"/-- Cell `i` of output buffer {b}, from the spec. -/")
+        lines.append(f"def Y{b} {functions}(i : Int) : R := {show.scalar(value)}")
+    lines.append("/-- What is known of a thread: coordinates, parameters, sizes, permission. -/")
+    lines.append(f"structure Thread (E : Env R) (P : Perm R) {names}: Prop where")
+    lines += [f"  {name} : {text}" for name, text in proof.fields()]
+    return lines
 
 
 def header(literals: Sequence[str], namespace: str) -> list[str]:

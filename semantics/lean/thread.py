@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from semantics import core
 from semantics.lean import terms as show
 from semantics.lean.equality import equality_proof, positivity_hints
+from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet
 from semantics.lean.syntax import Printer, bexpr
 from semantics.symbolic import terms
 from semantics.symbolic.linear import literal
@@ -13,27 +14,6 @@ from semantics.symbolic.owners import Owner
 from semantics.symbolic.state import State
 from semantics.symbolic.terms import Term
 from semantics.symbolic.trace import Block, Fork, Node, Point, Repeat, Scope
-
-_INT = (
-    "IExpr.val, IExpr.ok, IntOp.fn, IntOp.defined, IntTy.inRange, IntTy.low, IntTy.high, IntTy.bits, "
-    "true_and, and_true, not_false_eq_true, Int.tdiv_eq_ediv_of_nonneg, Int.tmod_eq_emod_of_nonneg"
-)
-_BOOL = f"BExpr.val, BExpr.ok, implies_true, CmpOp.intProp, CmpOp.ext, Ext.lt_fin, Ext.le_fin, {_INT}"
-_REAL = (
-    "RExpr.val, RExpr.ok, RealOp.fn, RealOp.defined, RealFn.fn, RealFn.real, RealFn.defined, "
-    "Ext.add_fin, Ext.sub_fin, Ext.mul_fin, Ext.div_fin, Ext.max_fin, Ext.min_fin, Ext.map_fin, Ext.exp_fin, "
-    f"Ext.isFin_fin, Nat.reduceEqDiff, {_BOOL}"
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Goal:
-    """One theorem: `title` says in words what it states, `line` is the source line."""
-
-    name: str
-    title: str
-    line: int
-    text: str
 
 
 @dataclass(slots=True)
@@ -108,23 +88,6 @@ class ThreadProof:
             found.append((f"rd{b}", f"∀ i, mine {self.names} i → P.rd {b} i"))
             found.append((f"wr{b}", f"∀ i v, mine {self.names} i → P.wr {b} i v"))
         return found
-
-    def prelude(self) -> list[str]:
-        """Definitions the theorems speak about."""
-        mine = " ∧ ".join(f"{show.integer(x)} = {name}" for name, x in self.owner.digits.items()) or "True"
-        names = f"({self.names} : Int) " if self.names else ""
-        lines = [
-            "/-- The output cells of a thread. -/",
-            f"def mine {names}(i : Int) : Prop := {mine}",
-        ]
-        for b, value in self.values.items():
-            functions = f"({self.functions} : Int → R) " if self.inputs else ""
-            lines.append(f"/-- Cell `i` of output buffer {b}, from the spec. -/")
-            lines.append(f"def Y{b} {functions}(i : Int) : R := {show.scalar(value)}")
-        lines.append("/-- What is known of a thread: coordinates, parameters, sizes, permission. -/")
-        lines.append(f"structure Thread (E : Env R) (P : Perm R) {names}: Prop where")
-        lines += [f"  {name} : {text}" for name, text in self.fields()]
-        return lines
 
     # ------------------------------------------------------------ assertions
 
@@ -225,7 +188,7 @@ class ThreadProof:
                 lines += inner
             else:
                 lines.append(f"refine vc_seq ({after}) ?_ ?_")
-                lines += _bullet(inner)
+                lines += bullet(inner)
                 sigma, h = f"σ{depth}_{at}", f"h{depth}_{at}"
                 lines.append(f"intro {sigma} {h}")
             current = after
@@ -249,8 +212,8 @@ class ThreadProof:
         other = self.sequence(node.other, before, after, sigma, h, depth + 1)
         return [
             f"refine vc_ite {call}.1 (fun hc => ?_) (fun hc => ?_)",
-            *_bullet([f"have {guard} := {call}.2.mp hc", *then]),
-            *_bullet([f"have {guard} := fun hg => hc ({call}.2.mpr hg)", *other]),
+            *bullet([f"have {guard} := {call}.2.mp hc", *then]),
+            *bullet([f"have {guard} := fun hg => hc ({call}.2.mpr hg)", *other]),
         ]
 
     def repeat(self, node: Repeat, before: str, after: str, sigma: str, h: str, depth: int) -> list[str]:
@@ -298,16 +261,16 @@ class ThreadProof:
         return [
             f"refine vc_loop 4294967296 (fun {k} => {head}) ({self.call(first, scope)} "
             f"{sigma} {h}) ?_ ?_ ?_ ?_",
-            *_bullet([f"intro {k} σ{k} h{k} i{k}", f"exact {call}.1"]),
-            *_bullet(
+            *bullet([f"intro {k} σ{k} h{k} i{k}", f"exact {call}.1"]),
+            *bullet(
                 [
                     f"intro {k} σ{k} h{k} i{k} hc",
                     f"have {guard} := {call}.2.mp hc",
                     f"exact {self.call(bounded, inside.under(node.cond))}",
                 ]
             ),
-            *_bullet([f"intro {k} σ{k} h{k} i{k} hc", f"have {guard} := {call}.2.mp hc", *body]),
-            *_bullet(
+            *bullet([f"intro {k} σ{k} h{k} i{k} hc", f"have {guard} := {call}.2.mp hc", *body]),
+            *bullet(
                 [
                     f"intro {k} σ{k} h{k} i{k} hc",
                     f"have {guard} := fun hg => hc ({call}.2.mpr hg)",
@@ -330,7 +293,7 @@ class ThreadProof:
         text = bexpr(cond)
         registers = self.registers(state)
         real = ".rcmp" in text
-        lemmas, close = (_REAL, "first | omega | trivial | grind") if real else (_BOOL, "omega")
+        lemmas, close = (REAL, "first | omega | trivial | grind") if real else (BOOL, "omega")
         return self.theorem(
             "the condition is defined",
             node.stmt.span.line,
@@ -389,9 +352,8 @@ class ThreadProof:
         return f"({name}.trans (by ks_fold))"
 
     def _moved(self, name: str, known: bool) -> str:
-        if name[0] == "U":
-            return f"({name}.weaken (by intro i i0 i1 im ic; simp only [mine] at im; omega))"
-        if known:
+        """A boundary moves: what `mine` says of the cells between the two settles it."""
+        if name[0] == "U" or known:
             return f"({name}.weaken (by intro i i0 i1 im ic; simp only [mine] at im; omega))"
         return "(Done.none (by intro i i0 i1 im; simp only [mine] at im; omega))"
 
@@ -411,12 +373,12 @@ class ThreadProof:
 
     def _statement(self, node: Point) -> tuple[str, list[str]]:
         registers = self.registers(node.before)
-        integer = f"(simp (disch := omega) only [{_INT}, {registers}]) <;> omega"
+        integer = f"(simp (disch := omega) only [{INT}, {registers}]) <;> omega"
         match node.stmt:
             case core.SetI(var):
                 new = node.after.ints.get(var)
                 shown = show.integer(new) if new is not None else "_"
-                after = self._after(node, lambda w: _set("I", w, var), lambda _: "setI_rv.trans ")
+                after = self._after(node, lambda w: assigned("I", w, var), lambda _: "setI_rv.trans ")
                 name = self.printer.kernel.int_vars[var][0]
                 return f"{name} is computed in range", [
                     f"refine wp_seti_at (n := {shown}) ?_ ?_ ?_",
@@ -429,15 +391,15 @@ class ThreadProof:
                 return f"{self.printer.kernel.real_vars[var]} is defined", [
                     f"refine wp_setr_at (x := {show.extended(term) if term else '_'}) ?_ ?_ ?_",
                     *self._defined(term, registers),
-                    f"· simp (disch := omega) only [{_REAL}, {registers}]",
-                    f"· exact {self._after(node, lambda _: 'setR_iv.trans ', lambda w: _set('R', w, var))}",
+                    f"· simp (disch := omega) only [{REAL}, {registers}]",
+                    f"· exact {self._after_real(node, var)}",
                 ]
             case core.Load(var, array, _):
                 return self._load(node, var, array, integer)
             case core.Store(array, _, _):
                 return self._store(node, array, integer)
             case core.Check(_, reason):
-                condition = f"(simp (disch := omega) only [{_BOOL}, {registers}]) <;> omega"
+                condition = f"(simp (disch := omega) only [{BOOL}, {registers}]) <;> omega"
                 return f"the access is not {reason}", [
                     "rw [wp_check]",
                     "refine ⟨?_, ?_, ?_⟩",
@@ -453,7 +415,7 @@ class ThreadProof:
         return [
             "· have hd : True := trivial",
             *(f"  have := {hint}" for hint in hints),
-            f"  (simp (disch := omega) only [{_REAL}, {registers}]) <;> ks_defined",
+            f"  (simp (disch := omega) only [{REAL}, {registers}]) <;> ks_defined",
         ]
 
     def _load(self, node: Point, var: int, array: int, integer: str) -> tuple[str, list[str]]:
@@ -470,7 +432,7 @@ class ThreadProof:
             f"({permission}) ({cell}) ?_",
             f"· {integer}",
             f"· {integer}",
-            f"· exact {self._after(node, lambda _: 'setR_iv.trans ', lambda w: _set('R', w, var))}",
+            f"· exact {self._after_real(node, var)}",
         ]
 
     def _store(self, node: Point, array: int, integer: str) -> tuple[str, list[str]]:
@@ -518,9 +480,13 @@ class ThreadProof:
             f"· {integer}",
             f"· {integer}",
             *self._defined(node.value, registers),
-            f"· simp (disch := omega) only [{_REAL}, {registers}]",
+            f"· simp (disch := omega) only [{REAL}, {registers}]",
             f"· exact ⟨{', '.join([*moved, 'trivial'])}⟩",
         ]
+
+    def _after_real(self, node: Point, var: int) -> str:
+        """The conjuncts after real register `var` was assigned."""
+        return self._after(node, lambda _: "setR_iv.trans ", lambda w: assigned("R", w, var))
 
     def _after(self, node: Point, ints: Callable[[int], str], reals: Callable[[int], str]) -> str:
         """The conjuncts after a statement that changes registers only."""
@@ -537,13 +503,3 @@ class ThreadProof:
             else:
                 proofs.append(f"({prefix}{name})" if prefix else name)
         return f"⟨{', '.join([*proofs, 'trivial'])}⟩"
-
-
-def _set(kind: str, w: int, var: int) -> str:
-    """Register `w` after the assignment of `var`."""
-    return f"set{kind}_same" if w == var else f"(set{kind}_ne (by decide)).trans "
-
-
-def _bullet(lines: list[str]) -> list[str]:
-    """The lines as one focused block."""
-    return [f"{'· ' if at == 0 else '  '}{line}" for at, line in enumerate(lines)]

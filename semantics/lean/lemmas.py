@@ -1,0 +1,34 @@
+"""Lemma lists for the tactics of emitted theorems, and small helpers to write them."""
+
+from dataclasses import dataclass
+
+INT = (
+    "IExpr.val, IExpr.ok, IntOp.fn, IntOp.defined, IntTy.inRange, IntTy.low, IntTy.high, IntTy.bits, "
+    "true_and, and_true, not_false_eq_true, Int.tdiv_eq_ediv_of_nonneg, Int.tmod_eq_emod_of_nonneg"
+)
+BOOL = f"BExpr.val, BExpr.ok, implies_true, CmpOp.intProp, CmpOp.ext, Ext.lt_fin, Ext.le_fin, {INT}"
+REAL = (
+    "RExpr.val, RExpr.ok, RealOp.fn, RealOp.defined, RealFn.fn, RealFn.real, RealFn.defined, "
+    "Ext.add_fin, Ext.sub_fin, Ext.mul_fin, Ext.div_fin, Ext.max_fin, Ext.min_fin, Ext.map_fin, Ext.exp_fin, "
+    f"Ext.isFin_fin, Nat.reduceEqDiff, {BOOL}"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One theorem: `title` says in words what it states, `line` is the source line."""
+
+    name: str
+    title: str
+    line: int
+    text: str
+
+
+def assigned(kind: str, w: int, var: int) -> str:
+    """Register `w` after the assignment of `var`."""
+    return f"set{kind}_same" if w == var else f"(set{kind}_ne (by decide)).trans "
+
+
+def bullet(lines: list[str]) -> list[str]:
+    """The lines as one focused block."""
+    return [f"{'· ' if at == 0 else '  '}{line}" for at, line in enumerate(lines)]

@@ -1,0 +1,75 @@
+import pytest
+
+from kshell import tasks
+from kshell.prover.keys import subject
+from semantics.lean.file import emit
+from semantics.lean.kernel import array_numbers, numbers
+from semantics.symbolic import terms
+from semantics.symbolic.linear import Linear, literal, variable
+from semantics.symbolic.owners import invert
+from semantics.symbolic.state import Context, Unsupported
+from semantics.symbolic.trace import Block, Executor, Repeat
+
+from ...kshell.prover import sources
+
+
+def traced(source: str, name: str, **axes: int) -> Block:
+    task = tasks.get(name)
+    plan = subject(source, task, task.workload(**axes)).plan
+    call = plan.calls[0]
+    sizes = {number: plan.buffers[buffer][0] for buffer, number in numbers(plan).items()}
+    output = numbers(plan)[task.outputs[0].name]
+    mapping = array_numbers(plan, call)
+    return Executor(Context(call, mapping, sizes), {output: sizes[output]}, frozenset()).run()
+
+
+def test_a_grid_stride_loop_advances_by_the_grid() -> None:
+    block = traced(sources.GRID_STRIDE, "gelu_tanh", n=16385)
+    loop = block.nodes[-1]
+    assert isinstance(loop, Repeat) and loop.count is None
+    (index,) = [x for _, x, _ in block.all_stores()]
+    assert index == variable("bX").scale(256) + variable("tX") + variable(loop.counter).scale(4096)
+
+
+def test_an_accumulator_becomes_a_sum_of_what_a_round_adds() -> None:
+    block = traced(sources.GEMV, "gemv", M=64, N=96)
+    ((_, index, _),) = block.all_stores()
+    assert index == variable("bX").scale(64) + variable("tX") or index == variable("tX")
+    totals = [term for node in _points(block) for term in node if isinstance(term, terms.Total)]
+    assert literal(96) in [total.count for total in totals]
+
+
+def _points(block: Block) -> list[list[object]]:
+    found: list[list[object]] = []
+    for node in block.nodes:
+        found.append(list(node.after.reals.values()))
+        for inner in ("then", "other", "body"):
+            if hasattr(node, inner):
+                found += _points(getattr(node, inner))
+    return found
+
+
+def test_a_barrier_is_beyond_the_automatic_prover_and_the_line_is_named() -> None:
+    task = tasks.get("relu")
+    known = subject(sources.BARRIER, task, task.workload())
+    with pytest.raises(Unsupported, match="shared array 'tile'"):
+        emit(sources.BARRIER, known.plan, known.meaning, ["x"])
+
+
+def test_owners_are_read_off_the_store_index() -> None:
+    index = variable("bX").scale(1024) + variable("tX").scale(4)
+    owner = invert([index, index.plus(3)], {"bX": 16, "tX": 256})
+    assert _at(owner.digits["bX"], 5000) == 4
+    assert _at(owner.digits["tX"], 5000) == (5000 % 1024) // 4
+
+
+def test_strides_that_do_not_divide_each_other_are_taken_apart_from_the_top() -> None:
+    index = variable("bY").scale(300) + variable("bX").scale(16) + variable("tX")
+    owner = invert([index], {"bX": 18, "bY": 7, "tX": 16})
+    for cell in (0, 15, 16, 299 - 12, 300, 1000):
+        y, x, t = (_at(owner.digits[name], cell) for name in ("bY", "bX", "tX"))
+        assert 300 * y + 16 * x + t == cell
+
+
+def _at(x: Linear, cell: int) -> int:
+    return x.substitute({"i": literal(cell)}).constant
