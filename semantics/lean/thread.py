@@ -35,8 +35,6 @@ class ThreadProof:
     definitions: list[str] = field(default_factory=list)
     _count: int = 0
 
-    # ------------------------------------------------------------ context
-
     @property
     def functions(self) -> str:
         """`X0 X1`: the initial contents of the inputs."""
@@ -89,8 +87,6 @@ class ThreadProof:
             found.append((f"wr{b}", f"∀ i v, mine {self.names} i → P.wr {b} i v"))
         return found
 
-    # ------------------------------------------------------------ assertions
-
     def assertion(self, state: State, scope: Scope) -> str:
         """Define the assertion of a state; returns its name applied to the context."""
         self._count += 1
@@ -134,8 +130,6 @@ class ThreadProof:
         """The register values and parameters as simp lemmas."""
         names = [f"n{v}" for v in sorted(state.ints)] + [f"r{v}" for v in sorted(state.reals)]
         return ", ".join([*names, *self.facts])
-
-    # ------------------------------------------------------------ theorems
 
     def theorem(self, title: str, line: int, scope: Scope, statement: str, proof: list[str]) -> str:
         """Add a theorem; returns its name."""
@@ -356,8 +350,6 @@ class ThreadProof:
         if name[0] == "U" or known:
             return f"({name}.weaken (by intro i i0 i1 im ic; simp only [mine] at im; omega))"
         return "(Done.none (by intro i i0 i1 im; simp only [mine] at im; omega))"
-
-    # ------------------------------------------------------------ statements
 
     def point(self, node: Point, before: str, after: str) -> str:
         """The theorem of one statement."""
