@@ -81,11 +81,11 @@ class LeanRunner:
             started = asyncio.get_running_loop().time()
             process = await self._start(file, package, output, memory_mb)
             try:
+                if self.standby:
+                    await self.prepare()
                 return await _collect(process, on_message, seconds, started)
             finally:
                 await _kill(process)
-                if self.standby and self.toolchain.kind is Kind.EMBEDDED:
-                    await self.prepare()
 
     async def prepare(self) -> None:
         """Start the next process of the embedded build now."""
