@@ -53,5 +53,9 @@ def run(args: argparse.Namespace) -> int:
         for one in findings:
             print(f"{'ok  ' if one.ok else 'FAIL'} {one.name}{': ' + one.detail if one.detail else ''}")
         axes = " ".join(f"{name}={value}" for name, value in certificate.axes.items())
-        print(f"the certificate does not hold: {reason}" if reason else f"holds: {certificate.task} {axes}, by {checker}")
+        print(
+            f"the certificate does not hold: {reason}"
+            if reason
+            else f"holds: {certificate.task} {axes}, by {checker}"
+        )
     return 1 if reason else 0

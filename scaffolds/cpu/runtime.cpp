@@ -29,6 +29,18 @@
 
 extern "C" char __executable_start;
 
+void kshell_fault(const char* name, int line, const kshell_thread* at, const char* message) {
+    char text[1024], block[40] = "", thread[40] = "";
+    if (at) {
+        snprintf(block, sizeof block, "%u,%u,%u", at->bid[0], at->bid[1], at->bid[2]);
+        snprintf(thread, sizeof thread, "%u,%u,%u", at->tid[0], at->tid[1], at->tid[2]);
+    }
+    int n = snprintf(text, sizeof text, "kshell-fault\t%s\t%d\t%s\t%s\t%s\n", name, line, block, thread, message);
+    if (n > (int)sizeof text) n = (int)sizeof text;
+    if (n > 0) (void)!write(2, text, (size_t)n);
+    _exit(70);
+}
+
 namespace {
 
 // Every buffer is guard + red zone + data + red zone + guard; the guards cannot be touched.

@@ -221,7 +221,7 @@ __device__ void grow(float m[][3], int i) { m[i][2] += 1; }
 #endif
 __device__ const float kHalf = 0.5f;
 __constant__ int kTwo = 2;
-__device__ void split(float v, float* half, int* whole) { *half = v / 2; *whole = 3; }
+__device__ void split(float v, float* middle, int* whole) { *middle = v / 2; *whole = 3; }
 __device__ Pair join(Pair a, Pair b) { Pair c; c.sum = a.sum + b.sum; c.count = a.count + b.count; return c; }
 """
 HELPER_CASES = {

@@ -72,7 +72,7 @@ BODIES = {
     "float* p = (float*)x;": (12, "a pointer to const does not convert"),
     "float* p = reinterpret_cast<float*>(x);": (12, "a cast must not drop const"),
     "float4 v = x[0];": (12, "float does not convert to float4"),
-    "const int* p = &n;": (16, "n cannot be assigned"),
+    "const int* p = &n;": (17, "n cannot be assigned"),
     "const float4 v = make_float4(1, 2, 3, 4); v.x = 1;": (43, "assignment to a constant"),
     "const float v = 1; const float* p = &v; float* q = p;": (52, "a pointer to const does not convert"),
     "float v = reinterpret_cast<float>(n);": (11, "reinterpret_cast is known for pointers only"),
@@ -159,7 +159,7 @@ SOURCES = {
     "__device__ float f(float v) { v = 1; }\n__global__ void k(float* y) { y[0] = f(1); }\n"
     "void launch(float* y) { k<<<1, 1>>>(y); }": (1, 18, "helper f never returns a value"),
     "__device__ float sum_;\n__global__ void k(float* y) { }\nvoid launch(float* y) { k<<<1, 1>>>(y); }":
-        (1, 1, "variables at file scope"),
+        (1, 18, "only scalar constants may stand at file scope"),
     "int count = 3;\n__global__ void k(float* y) { }\nvoid launch(float* y) { k<<<1, 1>>>(y); }":
         (1, 5, "only scalar constants may stand at file scope"),
     "#include <thrust/sort.h>\n": (1, 1, "header <thrust/sort.h> is outside"),
