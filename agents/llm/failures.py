@@ -67,6 +67,8 @@ def kind_of(error: BaseException) -> Kind:
     """The kind of an exception of litellm or below it, by HTTP status, then by name."""
     name = type(error).__name__
     status = getattr(error, "status_code", None)
+    if "api_key" in str(error):  # a missing key never reaches the provider
+        return Kind.KEY
     if name == "APIConnectionError" or isinstance(error, ConnectionError):
         return Kind.CONNECTION
     if status in (401, 403):

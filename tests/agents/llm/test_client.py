@@ -157,3 +157,14 @@ async def test_transcripts_hold_the_call_and_no_key(tmp_path: Path) -> None:
     text = files[0].read_text()
     assert "kept" in text
     assert "sk-secret" not in text
+
+
+async def test_a_missing_key_is_named_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with serving(Say("never")) as provider:
+        llm = client(provider)
+        del llm.options["api_key"]
+        with pytest.raises(LLMFailure, match="key in the environment") as caught:
+            await llm.complete(HELLO)
+        assert provider.requests == []
+    assert caught.value.kind is Kind.KEY
