@@ -37,7 +37,8 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         Standing.TRUSTED,
         "exact arithmetic",
         "scalars are exact reals in the theorem; rounding of float32 is outside it and is covered by the "
-        "numeric validation only",
+        "numeric validation only; a float literal denotes the shortest decimal that rounds to the same "
+        "float32, in the kernel and in the reference",
     ),
     (
         Standing.TRUSTED,
@@ -66,13 +67,14 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         Standing.TRUSTED,
         "the Lean kernel",
         "the checker named in the certificate; the embedded WebAssembly build comes from a third party, an "
-        "audit on an official toolchain is the stronger check",
+        "audit on an official toolchain is the stronger check; the axiom walk does not follow the proofs of "
+        "Lean's own library there",
     ),
     (
         Standing.TRUSTED,
         "the premise",
-        "the caller passes buffers of the stated sizes, apart from one another (or shared where the task "
-        "declares it), initialised where they are inputs, aligned to 16 bytes",
+        "the caller passes buffers of the stated sizes, apart from one another, initialised where they are "
+        "inputs, aligned to 16 bytes; a call in place is outside the theorem",
     ),
     (
         Standing.JUDGED,
