@@ -67,6 +67,8 @@ def verdict_module(proposition: str) -> str:
     """Our theorem over their proof, and the walk from it."""
     walk = walk_file([STATEMENT, SUBMISSION], [VERDICT])
     theorem = f"theorem {VERDICT} : {proposition} := Submission.proof\n"
+    # The theorem is private to its module: a resolved name finds it.
+    walk = walk.replace(f"[`{VERDICT}]", f"[``{VERDICT}]")
     head, mark, run = walk.rpartition("#eval!")
     return f"{head}{theorem}{mark}{run}"
 

@@ -30,7 +30,7 @@ def start(tmp_path: Path) -> Start:
 
 
 def test_start_run_resize_detach_attach_export_quit(start: Start, tmp_path: Path) -> None:
-    with start(wait=0.15) as terminal:
+    with start(wait=0.6) as terminal:
         terminal.wait("none yet")
         terminal.press("\r")
         terminal.wait("● running")
