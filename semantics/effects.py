@@ -1,5 +1,7 @@
 """Which variables an expression writes and reads: enough to refuse what C leaves unsequenced."""
 
+from collections.abc import Iterator
+
 from semantics import ast
 from semantics.span import Refusal
 
@@ -85,26 +87,46 @@ def touches_memory(e: ast.Expr, functions: Functions) -> bool:
     return any(touches_memory(c, functions) for c in children(e))
 
 
-def disturbs(e: ast.Expr, functions: Functions, busy: frozenset[str] = frozenset()) -> bool:
-    """Whether the expression calls a helper that stores to arrays or waits at a barrier."""
-    if isinstance(e, ast.Call) and e.name in functions and e.name not in busy:
-        inner = busy | {e.name}
-        if any(_active(x, functions, inner) for x in expressions(functions[e.name].body)):
-            return True
-    return any(disturbs(c, functions, busy) for c in children(e))
+def walk(e: ast.Expr) -> Iterator[ast.Expr]:
+    """The expression and everything inside it."""
+    pending = [e]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(children(found))
 
 
-def _active(e: ast.Expr, functions: Functions, busy: frozenset[str]) -> bool:
+def disturbs(e: ast.Expr, functions: Functions) -> bool:
+    """Whether the expression calls a helper that stores to arrays or waits at a barrier.
+
+    Every helper that can be reached is looked at once, however often it is called."""
+    seen: set[str] = set()
+    pending = _called(e, functions)
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for inside in expressions(functions[name].body):
+            if any(_stores(x) for x in walk(inside)):
+                return True
+            pending.extend(_called(inside, functions))
+    return False
+
+
+def _called(e: ast.Expr, functions: Functions) -> list[str]:
+    return [x.name for x in walk(e) if isinstance(x, ast.Call) and x.name in functions]
+
+
+def _stores(e: ast.Expr) -> bool:
+    """Whether this node by itself changes memory or orders it."""
     match e:
-        case ast.Call(name) if name.startswith(("__sync", "atomic")):
-            return True
-        case ast.Assign(_, target, _) | ast.Postfix(_, target) if not isinstance(target, ast.Name):
-            return True
-        case ast.Unary("++" | "--", target) if not isinstance(target, ast.Name):
-            return True
+        case ast.Call(name):
+            return name.startswith(("__sync", "atomic"))
+        case ast.Assign(_, target, _) | ast.Postfix(_, target) | ast.Unary("++" | "--", target):
+            return not isinstance(target, ast.Name)
         case _:
-            pass
-    return disturbs(e, functions, busy) or any(_active(c, functions, busy) for c in children(e))
+            return False
 
 
 def expressions(s: ast.Stmt | None) -> list[ast.Expr]:
@@ -138,16 +160,13 @@ def _initial(init: "ast.Expr | ast.InitList | None") -> list[ast.Expr]:
 def addressed(s: ast.Stmt) -> set[str]:
     """Variables whose address the statements take, or that of a member."""
     out: set[str] = set()
-    pending = expressions(s)
-    while pending:
-        e = pending.pop()
+    for e in (x for top in expressions(s) for x in walk(top)):
         if isinstance(e, ast.Unary) and e.op == "&":
             target = e.operand
             while isinstance(target, ast.Member):
                 target = target.object
             if isinstance(target, ast.Name):
                 out.add(target.name)
-        pending.extend(children(e))
     return out
 
 

@@ -26,6 +26,7 @@ def demo_words() -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.lean
+@pytest.mark.timeout(1200)
 @pytest.mark.xdist_group("lean")
 def test_the_demo_evolves_proves_promotes_and_exports(tmp_path: Path) -> None:
     environment = {**os.environ, "KSHELL_HOME": str(tmp_path), "KSHELL_CONFIG": str(tmp_path / "none.toml")}

@@ -59,6 +59,7 @@ def test_every_verb_the_readme_names_exists() -> None:
 
 @pytest.mark.slow
 @pytest.mark.lean
+@pytest.mark.timeout(1200)
 @pytest.mark.xdist_group("lean")
 def test_the_tour_runs_as_written(tmp_path: Path) -> None:
     (tmp_path / "my_task.py").write_text(MY_TASK)

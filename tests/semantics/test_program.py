@@ -193,6 +193,24 @@ def test_for_becomes_a_while_with_its_step_last() -> None:
     assert program.kernel("k").int_vars == (("s", IntType.I32),)
 
 
+def nested_helpers(depth: int) -> str:
+    """Helpers that each call the one before three times."""
+    text = "__device__ float f0(float x) { return x + 1.0f; }\n"
+    for k in range(1, depth):
+        text += f"__device__ float f{k}(float x) {{ return f{k - 1}(f{k - 1}(x)) + f{k - 1}(x); }}\n"
+    return (
+        f"{text}__global__ void k(float* y, int n) {{ y[0] = f{depth - 1}(1.0f); }}\n"
+        "void launch(float* y, int n) { k<<<1, 1>>>(y, n); }"
+    )
+
+
+def test_helpers_that_multiply_are_refused_and_not_followed_for_ever() -> None:
+    start = time.process_time()
+    with pytest.raises(Refusal, match="more than 4000 calls of helpers in one kernel"):
+        load(nested_helpers(22))
+    assert time.process_time() - start < 30
+
+
 def test_loading_a_kernel_is_quick() -> None:
     sources = [path.read_text() for path in kernels()]
     load(sources[0])
