@@ -168,10 +168,11 @@ class RoundFinished(_Event):
 
 
 class PersonActed(_Event):
-    """A command of the person that changes the session: pin, ban, note, pause, continue, stop."""
+    """A command of the person that changes the session: pin, ban, note, pause, continue, stop, prove,
+    refute."""
 
     kind: Literal["person_acted"] = "person_acted"
-    action: Literal["pin", "unpin", "ban", "unban", "note", "pause", "continue", "stop", "prove"]
+    action: Literal["pin", "unpin", "ban", "unban", "note", "pause", "continue", "stop", "prove", "refute"]
     target: str = ""
 
 

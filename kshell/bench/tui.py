@@ -58,7 +58,7 @@ def _app(rate: int, report: str) -> int:
     from kshell.tui.app import KshellApp, calm_collector
     from kshell.tui.control import ReadOnly
 
-    ready = list(islice(storm(), 20_000))
+    ready = [event.model_copy(update={"seq": 0}) for event in islice(storm(), 20_000)]
 
     gc.collect()
     calm_collector()

@@ -5,8 +5,8 @@ from typing import Literal, get_args
 
 from kshell.errors import UserError
 
-Action = Literal["pin", "unpin", "ban", "unban", "note", "pause", "continue", "stop", "prove"]
-ON_CANDIDATES = frozenset({"pin", "unpin", "ban", "unban", "prove"})
+Action = Literal["pin", "unpin", "ban", "unban", "note", "pause", "continue", "stop", "prove", "refute"]
+ON_CANDIDATES = frozenset({"pin", "unpin", "ban", "unban", "prove", "refute"})
 
 
 class Control:

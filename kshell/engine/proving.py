@@ -162,6 +162,25 @@ def _certified(desk: Desk, known: CandidateState, proof: Proof) -> tuple[Certifi
     return certificate, desk.parts.export(candidate, certificate, task, workload, desk.exports / known.id)
 
 
+async def serve_asked(desk: Desk) -> None:
+    """Attack and prove what the person asked for."""
+    await attack_asked(desk)
+    await prove_asked(desk)
+
+
+async def attack_asked(desk: Desk) -> None:
+    """Attack what the person asked for, once it is measured."""
+    for target in list(desk.state.suspected):
+        known = desk.known(target)
+        if known.reward is None:
+            continue
+        await attack(desk, known)
+        if target in desk.state.suspected:
+            why = "every verifier has attacked it" if known.correct else "it is known to be wrong"
+            text = f"no new attack on {target}: {why}"
+            desk.emit(ev.Problem(where="refute", message=text, candidate=target))
+
+
 async def prove_asked(desk: Desk) -> None:
     """Prove what the person asked for, once it is measured."""
     for target in list(desk.state.wanted):

@@ -24,7 +24,7 @@ from kshell.engine.desk import Closing, Complaining, Desk, Parts
 from kshell.engine.evaluation import evaluate_round
 from kshell.engine.log import EventLog, stored
 from kshell.engine.promotion import digest, obstacle
-from kshell.engine.proving import attack_round, promote, prove, prove_asked, prove_last, prove_round
+from kshell.engine.proving import attack_round, promote, prove, prove_last, prove_round, serve_asked
 from kshell.engine.settings import Settings
 from kshell.engine.state import SessionState
 from kshell.errors import UserError
@@ -133,7 +133,9 @@ class Session:
     async def _evolve(self) -> None:
         await self._begin()
         await self._rounds()
-        self._end(await prove_last(self._desk) or "")
+        why = await prove_last(self._desk)
+        await serve_asked(self._desk)
+        self._end(why or "")
 
     async def _prove(self, wanted: list[str]) -> None:
         before = self._desk.state.finished
@@ -217,9 +219,9 @@ class Session:
             desk.emit(self._round_finished(number), desk.spend(rounds=1))
 
     async def _between(self) -> bool:
-        """Between two steps: pause, prove what was asked for, and whether caps let the session go on."""
+        """Between two steps: pause, do what was asked for, and whether caps let the session go on."""
         await self._desk.gate()
-        await prove_asked(self._desk)
+        await serve_asked(self._desk)
         self._why = exhausted(self._desk.budget_now()) or ""
         return not self._why
 
@@ -340,6 +342,8 @@ class Session:
 
     def _person(self, action: Action, target: str) -> None:
         """Act on what the person asks, at once."""
+        if self._desk.state.finished is not None:
+            raise UserError(f"session {self.name} is over; `kshell resume {self.name}` goes on")
         if action in ON_CANDIDATES:
             target = self._resolved(target)
         state = self._desk.state

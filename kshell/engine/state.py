@@ -160,6 +160,7 @@ class SessionState:
     pinned: list[str] = field(default_factory=list)
     banned: list[str] = field(default_factory=list)
     wanted: list[str] = field(default_factory=list)
+    suspected: list[str] = field(default_factory=list)
     paused: bool = False
     stopping: bool = False
     resumed: int = 0
@@ -167,6 +168,7 @@ class SessionState:
     proving: str | None = None
     tried_rounds: set[int] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
+    failure: Problem | None = None
     finished: SessionFinished | None = None
 
     def apply(self, event: Event) -> None:
@@ -183,10 +185,10 @@ class SessionState:
             case RoundStarted(round=number):
                 self.round = number
             case CandidateProposed(candidate=candidate):
-                self.candidates[candidate.id] = CandidateState(candidate, self.device)
+                self.candidates.setdefault(candidate.id, CandidateState(candidate, self.device))
                 self.proposed.add(candidate.round)
             case InsightDistilled(insight=insight):
-                self.insights.append(insight)
+                self._learn(insight)
             case BudgetChanged(budget=budget, eta_seconds=eta):
                 self.budget, self.eta_seconds = budget, eta
             case RoundFinished():
@@ -195,10 +197,13 @@ class SessionState:
                 self._person(event)
             case Problem():
                 self.problems.append(event)
-                if event.where == "prove" and event.candidate is not None:
-                    _drop(self.wanted, event.candidate)
+                if event.fatal:
+                    self.failure = event
+                if event.candidate is not None and event.where in ("prove", "refute"):
+                    _drop(self.wanted if event.where == "prove" else self.suspected, event.candidate)
             case SessionFinished():
-                self.finished, self.proving, self.verifying = event, None, None
+                self.finished = event
+                self._rest()
             case _:
                 self._candidate(event)
 
@@ -210,10 +215,23 @@ class SessionState:
     def _resume(self) -> None:
         """What ran when the session was left is not running now."""
         self.resumed += 1
-        self.finished, self.proving, self.verifying = None, None, None
+        self.finished = self.failure = None
         self.paused = self.stopping = False
+        self._rest()
+
+    def _rest(self) -> None:
+        """Nothing is at work."""
+        self.proving = self.verifying = None
         for each in self.candidates.values():
             each.proving = False
+
+    def _learn(self, insight: Insight) -> None:
+        """Add an insight, or replace the one with its id."""
+        for place, known in enumerate(self.insights):
+            if insight.id and known.id == insight.id:
+                self.insights[place] = insight
+                return
+        self.insights.append(insight)
 
     def _candidate(self, event: Event) -> None:
         """Events about one candidate."""
@@ -231,13 +249,14 @@ class SessionState:
             case VerificationFinished():
                 self.candidates[event.candidate].attacked.add(event.verifier)
                 self.verifying = None
+                _drop(self.suspected, event.candidate)
             case CounterexampleFound():
                 self.candidates[event.candidate].counterexamples.append(event.counterexample)
                 self._retract(event.candidate)
             case ProofStarted():
                 known = self.candidates[event.candidate]
                 known.proving, self.proving = True, event.candidate
-                known.obligations.clear()
+                known.obligations, known.obligations_total = {}, 0
             case ObligationClosed(obligation=obligation):
                 known = self.candidates[event.candidate]
                 known.obligations[obligation.name] = obligation
@@ -245,6 +264,8 @@ class SessionState:
             case ProofFinished(proof=proof):
                 known = self.candidates[event.candidate]
                 known.proof, known.proving, self.proving = proof, False, None
+                known.obligations = {o.name: o for o in proof.obligations} or known.obligations
+                known.obligations_total = max(known.obligations_total, len(known.obligations))
                 if event.candidate in self.wanted:
                     self.wanted.remove(event.candidate)
                 elif is_try(proof):
@@ -275,6 +296,8 @@ class SessionState:
                 self.notes.append(event.target)
             case "prove":
                 _add(self.wanted, event.target)
+            case "refute":
+                _add(self.suspected, event.target)
             case "pause":
                 self.paused = True
             case "continue":
@@ -300,8 +323,12 @@ class SessionState:
 
     @property
     def best(self) -> CandidateState | None:
-        """The measured candidate with the highest reward."""
-        return next(iter(self.ranked()), None)
+        """The candidate with the highest reward among those that stand."""
+        return next((known for known in self.ranked() if self.stands(known)), None)
+
+    def stands(self, known: CandidateState) -> bool:
+        """Whether a candidate may be the best: measured, rewarded and not banned."""
+        return known.measured and known.reward is not None and known.id not in self.banned
 
     @property
     def promoted(self) -> list[CandidateState]:

@@ -48,7 +48,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("prove", "prove this kernel now", _KERNEL, "v", "v", "[KERNEL]", "kshell prove"),
     Command("promote", "promote this kernel: it is proven first", _KERNEL, "P", "P", "[KERNEL]"),
     Command(
-        "refute", "show what attacks found against this kernel", _KERNEL, "f", "f", "[KERNEL]", "kshell check"
+        "refute",
+        "attack this kernel, and show what attacks found",
+        _KERNEL,
+        "f",
+        "f",
+        "[KERNEL]",
+        "kshell check",
     ),
     Command("pin", "keep this kernel as a parent, or no longer", _KERNEL, "p", "p", "[KERNEL]"),
     Command("ban", "never build on this kernel, or allow it again", _KERNEL, "b", "b", "[KERNEL]"),

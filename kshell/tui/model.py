@@ -1,28 +1,17 @@
-"""The view model: a pure fold of the event stream into what the panes show.
+"""The view model: the engine's state of the session, and what only a screen needs beside it.
 
-No widget and no clock is used here. `dirty` collects what changed since the last paint, so that a
-burst of events costs one repaint of the rows that changed."""
+`kshell.engine.state` says what the events mean; here are the log in words, what changed since the last
+paint, and choices that would be too slow to make anew in every frame. No widget and no clock is used."""
 
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from insights_db.records import (
-    Candidate,
-    Certificate,
-    CompileResult,
-    Counterexample,
-    Insight,
-    Obligation,
-    ProfileResult,
-    Proof,
-    ProofStatus,
-    Reward,
-    Stage,
-    ValidationResult,
-)
+from insights_db.records import Candidate, Insight, ProofStatus
 from kshell import events as ev
+from kshell.engine.state import CandidateState, SessionState
+from kshell.tui.row import Row
 from kshell.tui.units import milliseconds
 
 LOG_LINES = 4000
@@ -61,93 +50,15 @@ class LogLine:
 
 
 @dataclass(slots=True)
-class Row:
-    """One candidate with everything known about it so far."""
-
-    candidate: Candidate
-    stage: Stage = Stage.PROPOSED
-    failed: bool = False
-    compile: CompileResult | None = None
-    validation: ValidationResult | None = None
-    profile: ProfileResult | None = None
-    reward: Reward | None = None
-    proof: ProofStatus = ProofStatus.NONE
-    obligations: dict[str, Obligation] = field(default_factory=dict)
-    obligations_total: int = 0
-    proof_started: float = 0.0
-    proof_record: Proof | None = None
-    checker: str = ""
-    attacks: dict[str, str] = field(default_factory=dict)
-    counterexample: Counterexample | None = None
-    certificate: Certificate | None = None
-    export: str = ""
-    pinned: bool = False
-    banned: bool = False
-
-    @property
-    def id(self) -> str:
-        """The candidate's id: 12 hex digits of its source's hash."""
-        return self.candidate.id
-
-    @property
-    def label(self) -> str:
-        """Round and index, the short name a person uses: `2.1`."""
-        return f"{self.candidate.round}.{self.candidate.index}"
-
-    @property
-    def value(self) -> float | None:
-        """The reward, or None before it is assigned."""
-        return self.reward.value if self.reward else None
-
-    @property
-    def median_ms(self) -> float | None:
-        """Measured latency in milliseconds, or None."""
-        return self.profile.median_ms if self.profile and self.profile.ok else None
-
-    @property
-    def promoted(self) -> bool:
-        """A certificate exists."""
-        return self.certificate is not None
-
-    @property
-    def obligations_closed(self) -> int:
-        """How many obligations are proven."""
-        return sum(o.status is ProofStatus.PROVEN for o in self.obligations.values())
-
-    @property
-    def standing(self) -> bool:
-        """Correct, timed, and not refuted or banned: may be the best."""
-        return (
-            self.median_ms is not None
-            and self.reward is not None
-            and self.reward.value > 0
-            and self.proof is not ProofStatus.REFUTED
-            and not self.banned
-        )
-
-
-@dataclass(slots=True)
 class Session:
-    """Everything the panes show. `fold` is the only writer."""
+    """Everything the panes show; `fold` is the only writer of what the events say. `best` and
+    `round_best_ms` are the engine's answers, kept up to date event by event. `elapsed` is in seconds of
+    work and may run ahead of the events while a live session works."""
 
-    name: str = ""
-    task: str = ""
-    axes: dict[str, int] = field(default_factory=dict)
-    device: str = ""
-    generator: str = ""
-    seed: int = 0
-    machine: str = ""
-    phase: Phase = Phase.WAITING
-    round: int = 0
+    state: SessionState = field(default_factory=SessionState)
     rows: dict[str, Row] = field(default_factory=dict)
-    order: list[str] = field(default_factory=list)
     best: str | None = None
     round_best_ms: dict[int, float] = field(default_factory=dict)
-    insights: list[Insight] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    budget: ev.Budget | None = None
-    eta_seconds: float | None = None
-    finished: ev.SessionFinished | None = None
     elapsed: float = 0.0
     seen: int = 0
     log: deque[LogLine] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
@@ -163,9 +74,88 @@ class Session:
         return session
 
     @property
+    def name(self) -> str:
+        """The session's name, empty before its first event."""
+        return self.state.session
+
+    @property
+    def task(self) -> str:
+        """The task's name."""
+        return self.state.task
+
+    @property
+    def axes(self) -> dict[str, int]:
+        """The task's sizes."""
+        return self.state.axes
+
+    @property
+    def device(self) -> str:
+        """Where kernels run."""
+        return self.state.device
+
+    @property
+    def generator(self) -> str:
+        """Who proposes kernels."""
+        return self.state.generator
+
+    @property
+    def seed(self) -> int:
+        """What fixes the generator's choices."""
+        return self.state.seed
+
+    @property
+    def round(self) -> int:
+        """The round that runs, or ran last."""
+        return self.state.round
+
+    @property
+    def insights(self) -> list[Insight]:
+        """What was learned, in that order."""
+        return self.state.insights
+
+    @property
+    def notes(self) -> list[str]:
+        """The person's notes to the generator."""
+        return self.state.notes
+
+    @property
+    def budget(self) -> ev.Budget | None:
+        """Caps and what is spent; None before the session has started."""
+        return self.state.budget if self.state.session else None
+
+    @property
+    def eta_seconds(self) -> float | None:
+        """Estimated seconds of work until the rounds are done."""
+        return self.state.eta_seconds
+
+    @property
+    def finished(self) -> ev.SessionFinished | None:
+        """How the session ended, or None while it has not."""
+        return self.state.finished
+
+    @property
+    def phase(self) -> Phase:
+        """Where the session is."""
+        state = self.state
+        if state.failure is not None:
+            return Phase.FAILED
+        if state.finished is not None:
+            return Phase.INTERRUPTED if state.finished.interrupted else Phase.FINISHED
+        if state.stopping:
+            return Phase.STOPPING
+        if state.paused:
+            return Phase.PAUSED
+        return Phase.RUNNING if state.session or state.resumed else Phase.WAITING
+
+    @property
+    def order(self) -> list[str]:
+        """Ids of the candidates, in the order they were proposed."""
+        return list(self.rows)
+
+    @property
     def promoted(self) -> list[Row]:
-        """Candidates with a certificate, in the order proposed."""
-        return [row for key in self.order if (row := self.rows[key]).promoted]
+        """Candidates with a certificate, best reward first."""
+        return [self.rows[known.id] for known in self.state.promoted]
 
     @property
     def over(self) -> bool:
@@ -184,257 +174,195 @@ class Session:
         ]
         return hits[0] if len(hits) == 1 else None
 
+    def label(self, candidate: str | None) -> str:
+        """The label of a candidate, or the start of an id that is unknown here."""
+        row = self.rows.get(candidate or "")
+        return row.label if row else (candidate or "")[:7]
+
     def take_dirty(self) -> set[str]:
         """What changed since the last call: candidate ids, and `budget`, `log`, `insights`, `session`."""
         out, self.dirty = self.dirty, set()
         return out
 
+    def say(self, level: Level, text: str, candidate: str = "") -> None:
+        """Add a line to the log."""
+        self.log.append(LogLine(self.elapsed, level, text, candidate))
+        self.logged += 1
+        self.dirty.add("log")
+
+    # --- taking in events ---
+
     def fold(self, event: ev.Event) -> None:
         """Take in one event. An event about an unknown candidate is logged and otherwise ignored."""
         self.seen += 1
-        if event.elapsed:
-            self.elapsed = max(self.elapsed, event.elapsed)
+        subject = _subject(event)
+        if event.seq and event.seq <= self.state.seq:
+            return
+        if subject and subject not in self.rows:
+            self.say(Level.WARN, f"an event names candidate {subject}, which was never proposed")
+            return
+        self.state.apply(event)
+        self.elapsed = max(self.elapsed, self.state.elapsed)
+        if subject:
+            self.dirty.add(subject)
+            self._kernel(event, self.rows[subject])
+            return
         match event:
-            case ev.ObligationClosed():
-                self._obligation(event)
             case ev.BudgetChanged():
-                self.budget, self.eta_seconds = event.budget, event.eta_seconds
                 self.dirty.add("budget")
-            case ev.CandidateProposed():
-                self._proposed(event.candidate)
-            case ev.CompileFinished() | ev.ValidationFinished() | ev.ProfileFinished() | ev.RewardAssigned():
-                self._evaluated(event)
-            case (
-                ev.ProofStarted()
-                | ev.ProofFinished()
-                | ev.CandidatePromoted()
-                | ev.CounterexampleFound()
-                | ev.VerificationStarted()
-                | ev.VerificationFinished()
-            ):
-                self._verified(event)
-            case ev.InsightDistilled():
-                self._insight(event.insight)
+            case ev.CandidateProposed(candidate=candidate):
+                self._proposed(candidate)
+            case ev.InsightDistilled(insight=insight):
+                self.dirty.add("insights")
+                self.say(Level.NOTE, f"insight: {insight.sentence}", insight.after)
             case ev.PersonActed():
                 self._person(event)
             case _:
                 self._session(event)
 
-    def _say(self, level: Level, text: str, candidate: str = "") -> None:
-        self.log.append(LogLine(self.elapsed, level, text, candidate))
-        self.logged += 1
-        self.dirty.add("log")
-
-    def _row(self, candidate: str) -> Row | None:
-        row = self.rows.get(candidate)
-        if row is None:
-            self._say(Level.WARN, f"an event names candidate {candidate}, which was never proposed")
-            return None
-        self.dirty.add(candidate)
-        return row
-
     def _proposed(self, candidate: Candidate) -> None:
         if candidate.id in self.rows:
             return
-        row = Row(candidate)
-        self.rows[candidate.id] = row
-        self.order.append(candidate.id)
+        row = self.rows[candidate.id] = Row(self.state.candidates[candidate.id], self.state)
         self.dirty.update((candidate.id, "population"))
         how = candidate.strategy or candidate.family or "new"
-        origin = f" from {self._label(candidate.parent)}" if candidate.parent else ""
-        self._say(Level.INFO, f"{row.label} proposed by {candidate.proposer}: {how}{origin}", candidate.id)
+        origin = f" from {self.label(candidate.parent)}" if candidate.parent else ""
+        self.say(Level.INFO, f"{row.label} proposed by {candidate.proposer}: {how}{origin}", candidate.id)
 
-    def _label(self, candidate: str | None) -> str:
-        row = self.rows.get(candidate or "")
-        return row.label if row else (candidate or "")[:7]
-
-    def _evaluated(
-        self, event: ev.CompileFinished | ev.ValidationFinished | ev.ProfileFinished | ev.RewardAssigned
-    ) -> None:
-        row = self._row(event.reward.candidate if isinstance(event, ev.RewardAssigned) else event.candidate)
-        if row is None:
-            return
+    def _kernel(self, event: ev.Event, row: Row) -> None:
+        """Say what happened to a candidate, and choose the best anew where that may have changed it."""
         match event:
+            case ev.ObligationClosed(obligation=done):
+                closed = done.status is ProofStatus.PROVEN
+                count = f"{row.obligations_closed}/{event.total}"
+                text = f"{row.label} {done.title}: {done.status} ({count}, {done.seconds:.1f} s)"
+                self.say(Level.INFO if closed else Level.WARN, text, row.id)
             case ev.CompileFinished(result=compiled):
-                row.stage, row.compile, row.failed = Stage.COMPILE, compiled, not compiled.ok
                 if not compiled.ok:
                     first = next(iter(compiled.diagnostics.splitlines()), "no diagnostics")
-                    self._say(Level.BAD, f"{row.label} does not compile: {first}", row.id)
+                    self.say(Level.BAD, f"{row.label} does not compile: {first}", row.id)
             case ev.ValidationFinished(result=valid):
-                row.stage, row.validation, row.failed = Stage.VALIDATE, valid, not valid.ok
                 if not valid.ok:
-                    self._say(
-                        Level.BAD, f"{row.label} is wrong: {valid.reason or 'validation failed'}", row.id
-                    )
+                    why = valid.reason or "validation failed"
+                    self.say(Level.BAD, f"{row.label} is wrong: {why}", row.id)
             case ev.ProfileFinished(result=timed):
-                row.stage, row.profile, row.failed = Stage.PROFILE, timed, not timed.ok
                 if timed.ok:
                     speed = f"{milliseconds(timed.median_ms)}, {timed.speedup:.2f}x the baseline"
-                    self._say(Level.INFO, f"{row.label} takes {speed}", row.id)
+                    self.say(Level.INFO, f"{row.label} takes {speed}", row.id)
                     known = self.round_best_ms.get(row.candidate.round)
                     best = timed.median_ms if known is None else min(known, timed.median_ms)
                     self.round_best_ms[row.candidate.round] = best
                 else:
-                    self._say(Level.WARN, f"{row.label} could not be timed: {timed.reason}", row.id)
-            case ev.RewardAssigned(reward=reward):
-                row.reward = reward
-                if not row.failed:
-                    row.stage = Stage.DONE
+                    self.say(Level.WARN, f"{row.label} could not be timed: {timed.reason}", row.id)
+            case ev.RewardAssigned():
                 self._elect(row)
+            case _:
+                self._verified(event, row)
 
-    def _elect(self, challenger: Row | None = None) -> None:
-        """Choose the best anew; with a challenger, only compare it with the best that stands."""
-        old = self.best
-        holder = self.rows[old] if old else None
-        if challenger and holder and holder.standing and holder is not challenger:
-            rows = [holder, challenger] if challenger.standing else [holder]
-        else:
-            rows = [row for row in self.rows.values() if row.standing]
-        self.best = max(rows, key=lambda row: row.value or 0.0).id if rows else None
-        if self.best != old:
-            self.dirty.update(key for key in (old, self.best) if key)
-            self.dirty.add("best")
-            if self.best:
-                row = self.rows[self.best]
-                self._say(Level.GOOD, f"{row.label} is the best so far: reward {row.value:.2f}", row.id)
-
-    def _round_best(self, number: int) -> None:
-        """The fastest kernel of a round, those that are refuted left out."""
-        group = [r for r in self.rows.values() if r.candidate.round == number]
-        times = [ms for r in group if (ms := r.median_ms) is not None and r.proof is not ProofStatus.REFUTED]
-        if times:
-            self.round_best_ms[number] = min(times)
-        else:
-            self.round_best_ms.pop(number, None)
-
-    def _obligation(self, event: ev.ObligationClosed) -> None:
-        row = self._row(event.candidate)
-        if row is None:
-            return
-        done = event.obligation
-        row.obligations[done.name] = done
-        row.obligations_total = event.total
-        if row.proof is ProofStatus.NONE:
-            row.proof = ProofStatus.RUNNING
-        closed = done.status is ProofStatus.PROVEN
-        count = f"{row.obligations_closed}/{event.total}"
-        text = f"{row.label} {done.title}: {done.status} ({count}, {done.seconds:.1f} s)"
-        self._say(Level.INFO if closed else Level.WARN, text, row.id)
-
-    def _verified(
-        self,
-        event: ev.ProofStarted
-        | ev.ProofFinished
-        | ev.CandidatePromoted
-        | ev.CounterexampleFound
-        | ev.VerificationStarted
-        | ev.VerificationFinished,
-    ) -> None:
-        row = self._row(event.candidate)
-        if row is None:
-            return
+    def _verified(self, event: ev.Event, row: Row) -> None:
         match event:
             case ev.VerificationStarted():
                 row.attacks[event.verifier] = "attacking"
             case ev.VerificationFinished():
                 if row.attacks.get(event.verifier) != "refuted":
-                    row.attacks[event.verifier] = (
-                        f"no counterexample in {event.seconds:.1f} s {event.effort}".strip()
-                    )
-            case ev.CounterexampleFound():
-                row.counterexample, row.proof = event.counterexample, ProofStatus.REFUTED
+                    said = f"no counterexample in {event.seconds:.1f} s {event.effort}"
+                    row.attacks[event.verifier] = said.strip()
+            case ev.CounterexampleFound(counterexample=found):
                 row.attacks[event.verifier] = "refuted"
+                self.dirty.add("insights")
                 self._round_best(row.candidate.round)
-                found = event.counterexample
                 text = f"{row.label} refuted by {event.verifier}: {found.fault}, {found.message}"
-                self._say(Level.BAD, text, row.id)
+                self.say(Level.BAD, text, row.id)
                 self._elect(row)
             case ev.ProofStarted():
-                row.proof, row.checker, row.proof_started = ProofStatus.RUNNING, event.checker, self.elapsed
-                row.obligations.clear()
-                row.obligations_total, row.proof_record = 0, None
-                self._say(Level.INFO, f"{row.label} proof started with {event.checker}", row.id)
+                row.checker, row.proof_started = event.checker, self.elapsed
+                self.say(Level.INFO, f"{row.label} proof started with {event.checker}", row.id)
             case ev.ProofFinished(proof=proof):
-                self._proof(row, proof)
+                if proof.status is ProofStatus.PROVEN:
+                    self.say(Level.GOOD, f"{row.label} PROVEN in {proof.seconds:.1f} s", row.id)
+                else:
+                    reason = f": {proof.reason}" if proof.reason else ""
+                    self.say(Level.WARN, f"{row.label} {proof.status}{reason}", row.id)
+                self._elect(row)
             case ev.CandidatePromoted():
-                row.certificate, row.export = event.certificate, event.export
                 where = f", exported to {event.export}" if event.export else ""
-                self._say(Level.GOOD, f"{row.label} PROMOTED{where}", row.id)
+                self.say(Level.GOOD, f"{row.label} PROMOTED{where}", row.id)
+            case _:
+                pass
 
-    def _proof(self, row: Row, proof: Proof) -> None:
-        row.proof, row.proof_record = proof.status, proof
-        row.obligations = {o.name: o for o in proof.obligations} or row.obligations
-        row.obligations_total = max(row.obligations_total, len(row.obligations))
-        if proof.status is ProofStatus.PROVEN:
-            self._say(Level.GOOD, f"{row.label} PROVEN in {proof.seconds:.1f} s", row.id)
+    def _elect(self, challenger: Row) -> None:
+        """The engine's best anew. Where the best so far still stands, only the challenger, about which
+        something changed, can have replaced it."""
+        old, state = self.best, self.state
+        holder = self.rows[old].known if old else None
+        if holder and holder is not challenger.known and state.stands(holder):
+            if state.stands(challenger.known) and _place(challenger.known) > _place(holder):
+                self.best = challenger.id
         else:
-            reason = f": {proof.reason}" if proof.reason else ""
-            self._say(Level.WARN, f"{row.label} {proof.status}{reason}", row.id)
-        self._elect(row)
+            best = state.best
+            self.best = best.id if best else None
+        if self.best != old:
+            self.dirty.update(key for key in (old, self.best) if key)
+            self.dirty.add("best")
+            if self.best:
+                row = self.rows[self.best]
+                self.say(Level.GOOD, f"{row.label} is the best so far: reward {row.value:.2f}", row.id)
 
-    def _insight(self, insight: Insight) -> None:
-        known = [k for k, old in enumerate(self.insights) if insight.id and old.id == insight.id]
-        if known:
-            self.insights[known[0]] = insight
+    def _round_best(self, number: int) -> None:
+        """The fastest kernel of a round, those that are refuted left out."""
+        timed = (known for known in self.state.of_round(number) if known.measured)
+        best = min((ms for known in timed if (ms := known.median_ms) is not None), default=None)
+        if best is not None:
+            self.round_best_ms[number] = best
         else:
-            self.insights.append(insight)
-        self.dirty.add("insights")
-        self._say(Level.NOTE, f"insight: {insight.sentence}", insight.after)
+            self.round_best_ms.pop(number, None)
 
     def _person(self, event: ev.PersonActed) -> None:
-        match event.action:
-            case "pause":
-                self.phase = Phase.PAUSED
-            case "continue":
-                self.phase = Phase.RUNNING
-            case "stop":
-                self.phase = Phase.STOPPING
-            case "note":
-                self.notes.append(event.target)
-                self.dirty.add("insights")
-            case "pin" | "unpin" | "ban" | "unban":
-                if row := self._row(event.target):
-                    row.pinned = {"pin": True, "unpin": False}.get(event.action, row.pinned)
-                    row.banned = {"ban": True, "unban": False}.get(event.action, row.banned)
-                    self._elect(row)
-            case "prove":
-                pass
         self.dirty.add("session")
-        target = self._label(event.target) if event.target in self.rows else event.target
-        self._say(Level.NOTE, f"you: {event.action} {target}".rstrip())
+        row = self.rows.get(event.target)
+        if row is not None:
+            self.dirty.add(row.id)
+            self._elect(row)
+        if event.action == "note":
+            self.dirty.add("insights")
+        target = row.label if row else event.target
+        self.say(Level.NOTE, f"you: {event.action} {target}".rstrip())
 
     def _session(self, event: ev.Event) -> None:
         self.dirty.update(("session", "budget"))
         match event:
             case ev.SessionStarted():
-                self.name, self.task, self.axes, self.device = (
-                    event.session,
-                    event.task,
-                    event.axes,
-                    event.device,
-                )
-                self.generator, self.seed, self.machine = event.generator, event.seed, event.machine
-                self.budget, self.phase = event.budget, Phase.RUNNING
-                self._say(Level.INFO, f"session {event.session}: {event.task} on {event.device}")
+                self.say(Level.INFO, f"session {event.session}: {event.task} on {event.device}")
             case ev.SessionResumed():
-                self.phase, self.finished = Phase.RUNNING, None
-                self._say(Level.NOTE, "session resumed")
+                self.say(Level.NOTE, "session resumed")
             case ev.RoundStarted():
-                self.round = event.round
-                self._say(Level.INFO, f"round {event.round} started")
+                self.say(Level.INFO, f"round {event.round} started")
             case ev.RoundFinished():
                 best = (
                     f"best {milliseconds(event.best_ms)}, reward {event.best_reward:.2f}"
                     if event.best_ms
                     else "no best yet"
                 )
-                self._say(Level.INFO, f"round {event.round} finished: {best}")
+                self.say(Level.INFO, f"round {event.round} finished: {best}")
             case ev.Problem():
-                if event.fatal:
-                    self.phase = Phase.FAILED
-                label = f"{self._label(event.candidate)} " if event.candidate else ""
-                self._say(Level.BAD, f"{label}{event.where}: {event.message}", event.candidate or "")
+                label = f"{self.label(event.candidate)} " if event.candidate else ""
+                self.say(Level.BAD, f"{label}{event.where}: {event.message}", event.candidate or "")
             case ev.SessionFinished():
-                self.finished = event
-                self.phase = Phase.INTERRUPTED if event.interrupted else Phase.FINISHED
-                self._say(Level.GOOD if event.promoted else Level.INFO, f"session finished: {event.outcome}")
+                self.dirty.update(self.rows)
+                self.say(Level.GOOD if event.promoted else Level.INFO, f"session finished: {event.outcome}")
+
+
+def _subject(event: ev.Event) -> str:
+    """The candidate an event is about, when it says something of one that was proposed before."""
+    match event:
+        case ev.RewardAssigned():
+            return event.reward.candidate
+        case ev.Problem() | ev.CandidateProposed():
+            return ""
+        case _:
+            return getattr(event, "candidate", "")
+
+
+def _place(known: CandidateState) -> tuple[float, int, int]:
+    """What the best has most of: reward, and among equals the earliest proposal."""
+    return (known.value, -known.candidate.round, -known.candidate.index)

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from insights_db.records import ProofStatus
 from kshell.tui.draw.text import line, printable, prose
-from kshell.tui.model import Row, Session
+from kshell.tui.model import Session
 from kshell.tui.palette import Palette
+from kshell.tui.row import Row
 
 
 class Mode(StrEnum):

@@ -7,8 +7,9 @@ from rich.text import Text
 
 from insights_db.records import ProofStatus, Stage
 from kshell.tui.draw.text import fit, line, right
-from kshell.tui.model import Row, Session
+from kshell.tui.model import Session
 from kshell.tui.palette import Palette
+from kshell.tui.row import Row
 from kshell.tui.units import milliseconds
 
 COLUMNS: tuple[tuple[str, int], ...] = (

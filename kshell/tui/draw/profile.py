@@ -3,8 +3,9 @@
 from rich.text import Text
 
 from kshell.tui.draw.text import bar, fit, line, prose, sparkline
-from kshell.tui.model import Row, Session
+from kshell.tui.model import Session
 from kshell.tui.palette import Palette
+from kshell.tui.row import Row
 from kshell.tui.units import milliseconds
 
 

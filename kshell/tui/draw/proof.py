@@ -5,8 +5,8 @@ from rich.text import Text
 from insights_db.records import Certificate, Obligation, ProofStatus
 from kshell.tui.draw.population import proof_cell
 from kshell.tui.draw.text import bar, fit, line, prose
-from kshell.tui.model import Row
 from kshell.tui.palette import Palette
+from kshell.tui.row import Row
 
 
 def proof_lines(row: Row | None, elapsed: float, width: int, palette: Palette) -> list[Text]:

@@ -10,8 +10,9 @@ from kshell.tui.commands import one_word
 from kshell.tui.control import Action
 from kshell.tui.draw.code import Mode
 from kshell.tui.layout import PANES
-from kshell.tui.model import Phase, Row
+from kshell.tui.model import Phase
 from kshell.tui.replay import Replay
+from kshell.tui.row import Row
 from kshell.tui.screens.dialogs import Ask, Page
 from kshell.tui.screens.help import help_lines, summary_lines
 from kshell.tui.screens.view import SessionView
@@ -113,7 +114,7 @@ class SessionScreen(SessionView):
         self.do_prove(argument)
 
     def do_refute(self, argument: str) -> None:
-        """Show attacks and the counterexample, if one was found."""
+        """Ask for an attack on a kernel that was not attacked, and show what attacks have found."""
         row = self._kernel(argument)
         self.following = False
         self.choose(row.id)
@@ -122,8 +123,13 @@ class SessionScreen(SessionView):
             self.tell(f"{row.label} is refuted: {row.counterexample.fault}")
         elif row.attacks:
             self.tell(f"{row.label} stands: no attack has found a counterexample")
+        elif row.failed:
+            self.tell(f"{row.label} is known to be wrong: there is nothing to refute")
+        elif self.running:
+            self.control.act("refute", row.id)
+            self.tell(f"{row.label} is next to be attacked")
         else:
-            self.tell(f"{row.label} was not attacked yet; v attacks and then proves it")
+            self.tell(f"{row.label} was never attacked; `kshell check` attacks a source file")
 
     def do_pin(self, argument: str) -> None:
         """Pin, or unpin."""

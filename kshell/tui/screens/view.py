@@ -21,9 +21,10 @@ from kshell.tui.control import Control
 from kshell.tui.draw import side as draw
 from kshell.tui.draw.code import Mode
 from kshell.tui.layout import MINIMUM, PANES, Arrangement, arrange
-from kshell.tui.model import Level, LogLine, Phase, Row, Session
+from kshell.tui.model import Level, Phase, Session
 from kshell.tui.panes import Painter
 from kshell.tui.replay import Replay
+from kshell.tui.row import Row
 from kshell.tui.screens.dialogs import Page
 from kshell.tui.screens.help import summary_lines
 from kshell.tui.widgets.bars import LastLine, OneLine, PaneChosen, PaneStrip
@@ -169,9 +170,7 @@ class SessionView(Screen[None]):
 
     def note_line(self, level: Level, text: str) -> None:
         """Add a line of this terminal's own to the log."""
-        self.session.log.append(LogLine(self.session.elapsed, level, text))
-        self.session.logged += 1
-        self.session.dirty.add("log")
+        self.session.say(level, text)
 
     # --- painting ---
 

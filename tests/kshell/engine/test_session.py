@@ -293,6 +293,45 @@ async def test_a_person_can_ask_for_a_proof(store: Store, tmp_path: Path) -> Non
     assert session.state.wanted == []
 
 
+async def test_a_person_can_ask_for_an_attack(store: Store, tmp_path: Path) -> None:
+    made = fakes.parts(journal := fakes.Journal())
+    session = fakes.session(store, tmp_path, made, prove="never", attack_top=0, rounds=6)
+    asked: list[str] = []
+    events = []
+    async for event in session.run():
+        events.append(event)
+        if isinstance(event, ev.RewardAssigned) and session.state.round < 6:
+            asked.append(event.reward.candidate)
+            session.control.act("refute", event.reward.candidate)
+    good = {key for key in asked if session.state.candidates[key].attacked}
+    assert sorted(line for line in journal.lines if "attack" in line) == sorted(f"attack {k}" for k in good)
+    found = {event.candidate for event in of_kind(events, ev.CounterexampleFound)}
+    assert found and found < good
+    told = {event.candidate for event in of_kind(events, ev.Problem) if event.where == "refute"}
+    assert told == set(asked) - good
+    assert session.state.suspected == []
+
+
+async def test_a_session_that_is_over_takes_no_request(store: Store, tmp_path: Path) -> None:
+    session = fakes.session(store, tmp_path, fakes.parts(fakes.Journal()))
+    async for event in session.run():
+        if isinstance(event, ev.SessionFinished):
+            with pytest.raises(UserError, match="is over"):
+                session.control.act("prove", event.promoted[0])
+
+
+async def test_what_is_asked_for_during_the_last_proof_is_still_done(store: Store, tmp_path: Path) -> None:
+    made = fakes.parts(journal := fakes.Journal())
+    session = fakes.session(store, tmp_path, made, prove="end", attack_top=0)
+    late: list[str] = []
+    async for event in session.run():
+        if isinstance(event, ev.ProofStarted) and not late:
+            late = [k.id for k in session.state.ranked() if not k.attacked][-1:]
+            session.control.act("refute", late[0])
+    assert late and f"attack {late[0]}" in journal.lines
+    assert session.state.suspected == []
+
+
 async def test_a_target_the_session_does_not_know_is_refused(store: Store, tmp_path: Path) -> None:
     session = fakes.session(store, tmp_path, fakes.parts(fakes.Journal()))
     async for event in session.run():

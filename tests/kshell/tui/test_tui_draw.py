@@ -3,17 +3,19 @@
 import pytest
 from rich.text import Text
 
-from insights_db.records import ProofStatus
+from insights_db.records import Proof, ProofStatus
 from kshell import events as ev
 from kshell.bench._streams import candidate, source
+from kshell.engine.state import CandidateState, SessionState
 from kshell.tui.draw import population as table
 from kshell.tui.draw.code import Mode, code_lines, highlight
 from kshell.tui.draw.profile import profile_lines
 from kshell.tui.draw.proof import proof_lines
 from kshell.tui.draw.side import budget_line, insight_lines, title_line
 from kshell.tui.draw.text import bar, fit, printable, sparkline
-from kshell.tui.model import Row, Session
+from kshell.tui.model import Session
 from kshell.tui.palette import DARK, LIGHT, Palette
+from kshell.tui.row import Row
 from kshell.tui.screens.help import help_lines, summary_lines
 from kshell.tui.units import clock, milliseconds
 from tests.kshell.tui.fakes import sample
@@ -194,9 +196,10 @@ def test_pieces() -> None:
 
 
 def test_status_and_palettes_have_no_gap() -> None:
-    row = Row(candidate(1, 1, source(64)))
+    known = CandidateState(candidate(1, 1, source(64)), "cpu")
+    row = Row(known, SessionState())
     for status in ProofStatus:
-        row.proof = status
+        known.proof = Proof(candidate=known.id, key="", status=status)
         sign, _ = table.proof_cell(row, PALETTE)
         assert sign
     for theme in (DARK, LIGHT):

@@ -4,6 +4,7 @@ import random
 
 from insights_db.records import ProofStatus, Stage
 from kshell import events as ev
+from kshell.engine.state import fold
 from kshell.tui.model import LOG_LINES, Level, Phase, Session
 from tests.kshell.tui.fakes import sample
 
@@ -42,10 +43,42 @@ def test_the_best_falls_when_it_is_refuted() -> None:
     session = Session.of(events[:-1])
     assert session.best is not None
     best = session.best
-    session.fold(found.model_copy(update={"candidate": best}))
+    session.fold(found.model_copy(update={"candidate": best, "seq": 0}))
     second = session.rows[session.best or ""]
     assert second.label == "3.2"
     assert session.rows[best].proof is ProofStatus.REFUTED
+
+
+def test_it_shows_what_the_engine_says_after_every_event() -> None:
+    session = Session()
+    for event in sample():
+        session.fold(event)
+        state = fold(sample()[: session.seen])
+        assert session.state == state
+        assert session.best == (state.best.id if state.best else None)
+        fastest = {
+            number: min(times)
+            for number in range(1, state.round + 1)
+            if (times := [k.median_ms for k in state.of_round(number) if k.measured and k.median_ms])
+        }
+        assert session.round_best_ms == fastest
+        assert [row.known for row in session.rows.values()] == list(state.candidates.values())
+
+
+def test_an_event_that_comes_twice_counts_once() -> None:
+    session = Session.of([*sample(), *sample()[20:60]])
+    assert session.state == fold(sample())
+
+
+def test_an_insight_that_rests_on_a_refuted_kernel_is_retracted() -> None:
+    session = Session.of(sample())
+    before = session.insights[0].after
+    found = next(e for e in sample() if isinstance(e, ev.CounterexampleFound))
+    assert not session.insights[0].retracted
+    session.take_dirty()
+    session.fold(found.model_copy(update={"candidate": before, "seq": 0}))
+    assert session.insights[0].retracted
+    assert "insights" in session.take_dirty()
 
 
 def test_a_banned_kernel_is_not_the_best_and_comes_back_when_allowed() -> None:
@@ -96,7 +129,7 @@ def test_the_log_is_capped_and_keeps_the_end() -> None:
 
 
 def test_any_order_of_events_is_survived() -> None:
-    events = sample()
+    events = [event.model_copy(update={"seq": 0}) for event in sample()]
     for seed in range(20):
         shuffled = events[:]
         random.Random(seed).shuffle(shuffled)
