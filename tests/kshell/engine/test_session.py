@@ -300,7 +300,8 @@ async def test_a_person_can_ask_for_an_attack(store: Store, tmp_path: Path) -> N
     events = []
     async for event in session.run():
         events.append(event)
-        if isinstance(event, ev.RewardAssigned) and session.state.round < 6:
+        fresh = isinstance(event, ev.RewardAssigned) and event.reward.candidate not in asked
+        if fresh and session.state.round < 6:
             asked.append(event.reward.candidate)
             session.control.act("refute", event.reward.candidate)
     good = {key for key in asked if session.state.candidates[key].attacked}
