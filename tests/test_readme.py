@@ -34,6 +34,10 @@ def get_inputs() -> list[Tensor]:
 def get_init_inputs() -> list[object]:
     return []
 '''
+MY_LOOP = """void scale(const float* x, float* y, int n) {
+    for (int i = 0; i < n; i++) y[i] = 0.5f * x[i];
+}
+"""
 
 
 def commands() -> list[str]:
@@ -63,6 +67,7 @@ def test_every_verb_the_readme_names_exists() -> None:
 @pytest.mark.xdist_group("lean")
 def test_the_tour_runs_as_written(tmp_path: Path) -> None:
     (tmp_path / "my_task.py").write_text(MY_TASK)
+    (tmp_path / "my_loop.c").write_text(MY_LOOP)
     environment = {
         **os.environ,
         "KSHELL_HOME": str(tmp_path / "home"),

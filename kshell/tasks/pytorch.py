@@ -185,11 +185,7 @@ def _finished(
     inputs: tuple[Tensor, ...],
     outputs: tuple[Tensor, ...],
 ) -> Task:
-    from kshell.tasks.cost import flops_of
-    from kshell.tasks.trace import spec_of
-
     title = (module.__doc__ or module.Model.__doc__ or name).strip().splitlines()[0]
-    moved = " + ".join("4*" + "*".join(f"({s})" for s in (t.shape or (1,))) for t in (*inputs, *outputs))
     draft = Task(
         name=name,
         title=title,
@@ -198,18 +194,31 @@ def _finished(
         inputs=inputs,
         outputs=outputs,
         reference=text,
-        roofline=Roofline(flops="1", bytes=moved),
+        roofline=Roofline(flops="1", bytes=moved_bytes((*inputs, *outputs))),
     )
-    spec = spec_of(draft, Workload(axes=axes))
-    cost = flops_of(spec)
+    return measured(draft)
+
+
+def moved_bytes(tensors: tuple[Tensor, ...]) -> str:
+    """Bytes of all tensors, as an expression of the axes."""
+    return " + ".join("4*" + "*".join(f"({s})" for s in (t.shape or (1,))) for t in tensors)
+
+
+def measured(draft: Task) -> Task:
+    """The task with operations and tolerance from a trace of its reference. Raises Refusal for an
+    operation that has no meaning in the spec language."""
+    from kshell.tasks.cost import flops_expression, flops_of
+    from kshell.tasks.trace import spec_of
+
+    cost = flops_of(spec_of(draft, Workload(axes=draft.axes)))
     tolerance = (
         Tolerance(atol=1e-6, rtol=1e-5, norm_rtol=1e-6)
         if cost.longest == 1
         else Tolerance(atol=1e-5, rtol=1e-4, norm_rtol=1e-5, reduction=str(cost.longest))
     )
-    return draft.model_copy(
-        update={"roofline": Roofline(flops=str(max(1, cost.flops)), bytes=moved), "tolerance": tolerance}
-    )
+    flops = flops_expression(draft.axes, lambda axes: flops_of(spec_of(draft, Workload(axes=axes))).flops)
+    roofline = Roofline(flops=flops, bytes=draft.roofline.bytes)
+    return draft.model_copy(update={"roofline": roofline, "tolerance": tolerance})
 
 
 def _first(error: Exception) -> str:

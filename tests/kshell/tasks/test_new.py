@@ -104,7 +104,7 @@ def test_sentence_offers_the_nearest_task_with_its_sizes(capsys: pytest.CaptureF
     assert offered["sizes"] == {"rows": 4096, "n": 2048}
 
 
-@pytest.mark.parametrize("text", ["sort the strings", "reference.c"])
+@pytest.mark.parametrize("text", ["sort the strings"])
 def test_what_needs_a_model_is_said(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["new", text]) == 2
     assert "language model" in capsys.readouterr().err
