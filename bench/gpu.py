@@ -164,7 +164,7 @@ async def measure(name: str, options: argparse.Namespace, until: float) -> dict[
                 }
                 | brief(evaluation)
             )
-    result["device"] = gpu._link.device
+    result["device"] = gpu.facts
     await gpu.close()
     return result
 

@@ -20,12 +20,19 @@ class WorkerFailure(Exception):
         self.fatal = fatal
 
 
-@dataclass(slots=True)
-class WorkerLink:
-    """One worker on one GPU, started when first needed. For one request at a time. `command` starts the
-    worker (tests put another there)."""
+class LostGpu(WorkerFailure):
+    """The worker did not start: no GPU there, or it fell off the bus."""
 
-    gpu: int = 0
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, fatal=True)
+
+
+@dataclass(slots=True, eq=False)
+class WorkerLink:
+    """One worker on one GPU, started when first needed. For one request at a time. `gpu` is its number or
+    UUID for CUDA_VISIBLE_DEVICES; `command` starts the worker (tests put another there)."""
+
+    gpu: int | str = 0
     command: tuple[str, ...] = (sys.executable, "-m", "kshell.harness.cuda_worker")
     device: dict[str, Any] = field(default_factory=dict)
     _process: asyncio.subprocess.Process | None = None
@@ -69,11 +76,15 @@ class WorkerLink:
             start_new_session=True,
             limit=1 << 26,
         )
-        async with asyncio.timeout(START_S):
-            hello = await self._read(self._process)
+        try:
+            async with asyncio.timeout(START_S):
+                hello = await self._read(self._process)
+        except (ConnectionError, TimeoutError):
+            await self.close()
+            raise LostGpu(f"the worker of GPU {self.gpu} did not start") from None
         if not hello["ok"]:
             await self.close()
-            raise WorkerFailure(str(hello["reason"]), fatal=True)
+            raise LostGpu(str(hello["reason"]))
         self.device = hello
         return self._process
 
@@ -82,7 +93,10 @@ class WorkerLink:
         line = await process.stdout.readline()
         if not line:
             raise ConnectionError
-        answer: dict[str, Any] = json.loads(line)
+        try:
+            answer: dict[str, Any] = json.loads(line)
+        except ValueError:  # something else wrote to its pipe
+            raise ConnectionError from None
         return answer
 
     async def close(self) -> None:

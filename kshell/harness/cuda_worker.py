@@ -17,6 +17,7 @@ import numpy as np
 
 GUARD = 4096
 POISON = np.uint32(0x7FC0DEAD)
+KEPT_MODELS = 8
 SCALARS = {"i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "float": np.float32}
 
 
@@ -54,6 +55,7 @@ class Worker:
         self.functions: list[Any] = []
         self.plan: dict[str, Any] = {}
         self.sets: list[dict[str, Buffer]] = []
+        self.models: dict[str, Any] = {}
         self.flush = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], dtype=cupy.uint8)
 
     # ------------------------------------------------------------ requests
@@ -70,10 +72,18 @@ class Worker:
             "driver": runtime.driverGetVersion(),
             "runtime": runtime.runtimeGetVersion(),
             "capability": f"{properties['major']}{properties['minor']}",
+            "multiprocessor": {
+                "threads": properties.get("maxThreadsPerMultiProcessor", 2048),
+                "registers": properties.get("regsPerMultiprocessor", 65536),
+                "shared_bytes": properties.get("sharedMemPerMultiprocessor", 233472),
+                "blocks": properties.get("maxBlocksPerMultiProcessor", 32),
+                "reserved_bytes": properties.get("reservedSharedMemPerBlock", 1024),
+            },
         }
 
     def ceilings(self, _request: dict[str, Any]) -> dict[str, Any]:
-        """Copy bandwidth in bytes a second (read plus written) and fp32 multiply-add rate in flop/s."""
+        """Copy bandwidth in bytes a second (read plus written), fp32 multiply-add rate and the rate of a
+        half-precision matrix product of the vendor library (the tensor units) in flop/s."""
         cupy = self.cupy
         source = cupy.zeros(1 << 28, dtype=cupy.float32)
         target = cupy.empty_like(source)
@@ -89,9 +99,15 @@ class Worker:
         out = cupy.zeros(1, dtype=cupy.float32)
         blocks = 16 * self.cupy.cuda.Device().attributes["MultiProcessorCount"]
         fma = min(self._span(lambda: kernel((blocks,), (512,), (out,))) for _ in range(5))
+        del source, target
+        side = 8192
+        half = cupy.random.default_rng(1).random((side, side), dtype=cupy.float32).astype(cupy.float16)
+        product = cupy.empty_like(half)
+        tensor = min(self._span(lambda: cupy.matmul(half, half, out=product)) for _ in range(6))
         return {
             "copy_bytes_per_s": 2 * 4 * (1 << 28) / (copy * 1e-3),
             "fp32_flop_per_s": blocks * 512 * 4096 * 8 * 2 / (fma * 1e-3),
+            "fp16_tensor_flop_per_s": 2.0 * side**3 / (tensor * 1e-3),
         }
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -234,48 +250,83 @@ class Worker:
                 continue
 
     def _baselines(self, request: dict[str, Any]) -> dict[str, Any]:
+        """What else is timed: `eager` and `compile` of the reference, `vendor` for a direct library call.
+        Models are kept between requests, since compiling one takes seconds."""
         wanted = request.get("baselines", [])
         if not wanted:
             return {}
         import torch
 
-        module = types.ModuleType("kshell_reference")
-        sys.modules[module.__name__] = module
-        exec(compile(request["reference"], "<reference>", "exec"), module.__dict__)
-        module.__dict__.update(request["axes"])
-        model = module.Model(*module.get_init_inputs()).cuda().eval()
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False
-        forms = {"eager": model}
-        if "compile" in wanted:
-            forms["compile"] = torch.compile(
-                model, mode=request.get("compile_mode", "max-autotune-no-cudagraphs")
-            )
-        views: dict[int, list[Any]] = {}
-        for buffers in self.sets:
-            views[id(buffers)] = [
-                torch.as_tensor(buffers[name].body, device="cuda")
+        views = {
+            id(buffers): {
+                name: torch.as_tensor(buffers[name].body, device="cuda")
                 .view(torch.float32)[: _count(shape)]
                 .view(shape)
                 for name, shape in request["shapes"].items()
-            ]
+            }
+            for buffers in self.sets
+        }
         results = {}
-
-        # Both libraries launch on the default stream, where the events of `_span` are recorded.
-        def caller(form: Any) -> Any:
-            def call(buffers: dict[str, Buffer]) -> None:
-                with torch.no_grad():
-                    form(*views[id(buffers)])
-
-            return call
-
         for name in wanted:
-            results[name] = caller(forms[name])
-            for buffers in self.sets[:1]:
-                for _ in range(3):  # compile outside the timed region
-                    results[name](buffers)
+            form = self._model(name, request, torch)
+            results[name] = _caller(torch, form, views)
+            for _ in range(3):  # compile outside the timed region
+                results[name](self.sets[0])
         self.cupy.cuda.Device().synchronize()
         return results
+
+    def _model(self, name: str, request: dict[str, Any], torch: Any) -> Any:
+        """A function of the inputs in order."""
+        if name == "vendor":
+            library, call, operands = (request["vendor"][k] for k in ("library", "call", "operands"))
+            order = list(request["shapes"])
+            return _vendor(torch, library, call, [order.index(o) for o in operands], request["axes"])
+        mode = request.get("compile_mode", "max-autotune-no-cudagraphs") if name == "compile" else ""
+        key = json.dumps([name, mode, request["reference"], request["axes"]])
+        if key not in self.models:
+            module = types.ModuleType("kshell_reference")
+            sys.modules[module.__name__] = module
+            exec(compile(request["reference"], "<reference>", "exec"), module.__dict__)
+            module.__dict__.update(request["axes"])
+            model = module.Model(*module.get_init_inputs()).cuda().eval()
+            while len(self.models) >= KEPT_MODELS:
+                self.models.pop(next(iter(self.models)))
+            self.models[key] = torch.compile(model, mode=mode) if name == "compile" else model
+        return self.models[key]
+
+
+def _caller(torch: Any, form: Any, views: dict[int, dict[str, Any]]) -> Any:
+    """Torch and cupy both launch on the default stream, where the events of `_span` are recorded."""
+
+    def call(buffers: dict[str, Buffer]) -> None:
+        with torch.no_grad():
+            form(*views[id(buffers)].values())
+
+    return call
+
+
+def _vendor(torch: Any, library: str, call: str, places: list[int], axes: dict[str, int]) -> Any:
+    """A library function on the inputs at `places`, straight, without the modules around it."""
+    if library == "cuDNN":
+        torch.backends.cudnn.benchmark = True
+
+    def convolution(x: Any, weight: Any, bias: Any) -> Any:
+        groups = x.shape[1] // weight.shape[1]
+        return torch.cudnn_convolution(
+            x, weight, (axes["pad"],) * 2, (1, 1), (1, 1), groups, True, False, False
+        ).add_(bias.view(1, -1, 1, 1))
+
+    calls = {
+        "mv": torch.mv,
+        "mm": torch.mm,
+        "bmm": torch.bmm,
+        "addmm": lambda x, weight, bias: torch.addmm(bias, x, weight.t()),
+        "convolution": convolution,
+    }
+    function = calls[call]
+    return lambda *inputs: function(*(inputs[p] for p in places))
 
 
 def _count(shape: list[int]) -> int:

@@ -9,6 +9,7 @@ processes and exec before it enters the candidate's code, and a compiler needs n
 
 import asyncio
 import contextlib
+import errno
 import os
 import signal
 import time
@@ -67,6 +68,15 @@ class Finished:
             with contextlib.suppress(ValueError):
                 return f"died of {signal.Signals(-self.code).name}"
         return f"ended with status {self.code}"
+
+
+def disk_reason(error: OSError) -> str:
+    """One line for a file that could not be written or read, with what to do when the disk is full."""
+    where = f"{error.filename}: " if error.filename else ""
+    text = f"{where}{error.strerror or error}"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"{text}; free some space, or set TMPDIR to a folder on another disk"
+    return text
 
 
 async def run(

@@ -1,23 +1,37 @@
-"""compute-sanitizer as a verifier: memcheck, racecheck, initcheck and synccheck on the exported program.
+"""Verifiers that run the self-contained CUDA program of a candidate, where there is a GPU.
 
-The self-contained CUDA program of the candidate is compiled with nvcc and run once under each tool on a
-small shape of the task. A report is a counterexample; silence proves nothing."""
+`SanitizerVerifier` runs it under compute-sanitizer's memcheck, racecheck, initcheck and synccheck on small
+and ragged shapes; `AgreementVerifier` runs it as it is and wants the very bits the worker computes from the
+same source. A report is a counterexample; silence proves nothing."""
 
+import asyncio
+import random
 import re
-import shutil
 import tempfile
 import time
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from agents import synthesis
 from agents.protocols import Verdict
 from insights_db.records import Candidate, Counterexample, SourcePoint
 from kshell.harness import sandbox
-from kshell.harness.cases import shrunk
-from scaffolds.cuda.host import host_program
+from kshell.harness.cases import shrunk, side_shapes
+from kshell.harness.exported import (
+    LIMITS,
+    BuiltProgram,
+    ProgramFailure,
+    build_program,
+    needed,
+    put_inputs,
+    run_program,
+)
+from kshell.harness.validate import adds_atomically
 from semantics.program import load
 from semantics.span import Refusal
 from semantics.task import Task, Workload
@@ -33,60 +47,55 @@ _FAULTS = (
 )
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 _LINE = re.compile(r"program\.cu:(\d+)")
-_FIRST = "// ---- the candidate, verbatim"
 
-
-class ToolsMissing(Exception):
-    """nvcc or compute-sanitizer is not on PATH; the message says which."""
+Array = npt.NDArray[Any]
+# Task, workload and inputs by name to the bits the worker leaves in each output.
+WorkerRun = Callable[[str, Task, Workload, Mapping[str, Array]], Awaitable[Mapping[str, Array]]]
 
 
 @dataclass(frozen=True, slots=True)
 class SanitizerVerifier:
-    """Implements `agents.protocols.Verifier` where there is a GPU. `arch` is nvcc's -arch."""
+    """Implements `agents.protocols.Verifier`. `arch` is nvcc's -arch; `seed` draws the hidden shapes."""
 
     arch: str = "native"
     name: str = "compute-sanitizer"
-    seconds: float = 120.0
+    seed: int = 0
 
     async def attack(self, candidate: Candidate, task: Task, workload: Workload) -> Verdict:
-        """Build once, run under every tool. Raises ToolsMissing."""
+        """Build once a shape, run under every tool. Raises ToolsMissing."""
         started = time.perf_counter()
-        missing = [t for t in ("nvcc", "compute-sanitizer") if shutil.which(t) is None]
-        if missing:
-            raise ToolsMissing(f"{missing[0]} is not on PATH; it comes with the CUDA toolkit")
-        shape = shrunk(task, workload, SMALL_WORK)
-        with tempfile.TemporaryDirectory(prefix="kshell-sanitize-") as temporary:
-            found = await self._run(candidate, task, shape, Path(temporary))
-        effort = f"{len(TOOLS)} tools at {shape.axes}"
+        needed("nvcc", "compute-sanitizer")
+        small = shrunk(task, workload, SMALL_WORK)
+        sides = side_shapes(task, small, random.Random(self.seed))
+        shapes = [small, *(s for name, s in sides if name == "ragged +1")]
+        found = None
+        for shape in shapes:
+            with tempfile.TemporaryDirectory(prefix="kshell-sanitize-") as temporary:
+                found = await self._run(candidate, task, shape, Path(temporary))
+            if found is not None:
+                break
+        effort = f"{len(TOOLS)} tools at {', '.join(str(s.axes) for s in shapes)}"
         return Verdict(self.name, found, time.perf_counter() - started, effort)
 
     async def _run(
         self, candidate: Candidate, task: Task, shape: Workload, folder: Path
     ) -> Counterexample | None:
         try:
-            text = host_program(load(candidate.source), candidate.source, task, shape)
-        except Refusal as refusal:
-            return Counterexample(fault="REFUSED", message=str(refusal), axes=shape.axes)
-        (folder / "program.cu").write_text(text, encoding="utf-8")
-        limits = sandbox.Limits(wall_s=self.seconds, cpu_s=int(self.seconds), memory_bytes=1 << 42)
-        command = ["nvcc", "-std=c++17", "-lineinfo", f"-arch={self.arch}", "-o", "program", "program.cu"]
-        built = await sandbox.run(command, cwd=folder, limits=limits)
-        if not built.ok:
-            return Counterexample(
-                fault="NOT COMPILED", message=(built.stderr.strip().splitlines() or ["nvcc failed"])[0]
-            )
-        arguments = ["--warmup", "0", "--repeats", "1"]
-        for name, array in synthesis.draw(task, shape, "normal", 1).items():
-            np.ascontiguousarray(array).tofile(folder / f"{name}.in")
-            arguments += ["--in", f"{name}={name}.in"]
-        offset = text[: text.index(_FIRST)].count("\n") + 1
+            built = await build_program(candidate.source, task, shape, folder, self.arch)
+        except (Refusal, ProgramFailure) as error:
+            return Counterexample(fault="NOT COMPILED", message=str(error), axes=shape.axes)
+        drawn = await asyncio.to_thread(synthesis.draw, task, shape, "normal", 1)
+        arguments = ["--warmup", "0", "--repeats", "1", *put_inputs(built, drawn)]
         for tool in TOOLS:
-            command = ["compute-sanitizer", "--tool", tool, "./program", *arguments]
-            run = await sandbox.run(command, cwd=folder, limits=limits)
-            found = read_report(tool, run.stdout + run.stderr, offset)
+            found = await self._tool(tool, built, arguments)
             if found is not None:
                 return found.model_copy(update={"axes": shape.axes, "inputs": "distribution=normal seed=1"})
         return None
+
+    async def _tool(self, tool: str, built: BuiltProgram, arguments: list[str]) -> Counterexample | None:
+        command = ["compute-sanitizer", "--tool", tool, *built.command, *arguments]
+        run = await sandbox.run(command, cwd=built.folder, limits=LIMITS)
+        return read_report(tool, run.stdout + run.stderr, built.offset)
 
 
 def read_report(tool: str, text: str, offset: int) -> Counterexample | None:
@@ -95,7 +104,7 @@ def read_report(tool: str, text: str, offset: int) -> Counterexample | None:
     lines = [line.strip("= ").strip() for line in text.splitlines() if line.startswith("=========")]
     for line in lines:
         for pattern, fault in _FAULTS:
-            if pattern.search(line):
+            if pattern.search(line) and "SUMMARY" not in line:
                 place = _LINE.search(text[text.index(line) :])
                 number = int(place.group(1)) - offset if place else 0
                 points = (SourcePoint(line=number),) if number > 0 else ()
@@ -106,4 +115,67 @@ def read_report(tool: str, text: str, offset: int) -> Counterexample | None:
     if summary is None:
         tail = text.strip().splitlines()[-1:] or ["no output"]
         return Counterexample(fault="FAULT", message=f"{tool} did not finish: {tail[0][:200]}")
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class AgreementVerifier:
+    """Implements `agents.protocols.Verifier`: the exported program against the worker, on one shape of the
+    task (shrunk when a call is expensive) and one ragged one. `worker` runs a source on the device."""
+
+    worker: WorkerRun
+    arch: str = "native"
+    name: str = "exported program"
+    seed: int = 0
+
+    async def attack(self, candidate: Candidate, task: Task, workload: Workload) -> Verdict:
+        """Build with nvcc, run, compare every bit. Raises ToolsMissing."""
+        started = time.perf_counter()
+        needed("nvcc")
+        small = shrunk(task, workload, SMALL_WORK)
+        sides = side_shapes(task, small, random.Random(self.seed))
+        shapes = [small, *(s for name, s in sides if name == "ragged +1")]
+        found = None
+        for shape in shapes:
+            found = await self._compare(candidate, task, shape)
+            if found is not None:
+                break
+        effort = f"built by nvcc, compared with the worker at {', '.join(str(s.axes) for s in shapes)}"
+        return Verdict(self.name, found, time.perf_counter() - started, effort)
+
+    async def _compare(self, candidate: Candidate, task: Task, shape: Workload) -> Counterexample | None:
+        drawn = await asyncio.to_thread(synthesis.draw, task, shape, "normal", 1)
+        try:
+            with tempfile.TemporaryDirectory(prefix="kshell-exported-") as temporary:
+                built = await build_program(candidate.source, task, shape, Path(temporary), self.arch)
+                outputs, _ = await run_program(built, drawn)
+            plan = load(candidate.source).plan(task, shape)
+        except (Refusal, ProgramFailure) as error:
+            return Counterexample(fault="FAULT", message=f"exported program: {error}", axes=shape.axes)
+        expected = await self.worker(candidate.source, task, shape, drawn)
+        message = disagreement(outputs, expected, exact=not adds_atomically(plan))
+        if message is None:
+            return None
+        inputs = "distribution=normal seed=1"
+        return Counterexample(fault="WRONG VALUE", message=message, axes=shape.axes, inputs=inputs)
+
+
+def disagreement(
+    program: Mapping[str, Array], worker: Mapping[str, Array], *, exact: bool = True
+) -> str | None:
+    """The first element where the two differ, in one line; None when they agree. Unless `exact`, a
+    hundred-thousandth of the value may be lost to the order of atomic additions."""
+    for name, values in worker.items():
+        got, want = program[name].reshape(-1), values.reshape(-1)
+        if got.shape != want.shape:
+            return f"{name} has {got.size} elements in the exported program and {want.size} in the worker"
+        same = got.view(np.uint32) == want.view(np.uint32)
+        if not exact:
+            same |= np.isclose(got, want, rtol=1e-5, atol=1e-6)
+        if not same.all():
+            place = int(np.argmin(same))
+            return (
+                f"{name}[{place}] is {got[place]:.9g} in the exported program, {want[place]:.9g} in the "
+                f"worker ({int((~same).sum())} of {same.size} differ)"
+            )
     return None
