@@ -62,11 +62,13 @@ __global__ void relu(const float* __restrict__ x, float* __restrict__ y, int n) 
 void launch(const float* x, float* y, int n) { relu<<<(n + 255) / 256, 256>>>(x, y, n); }
 """
 ENDLESS = """\
-__global__ void relu(const float* __restrict__ x, float* y, int n) {
+__global__ void relu(const float* __restrict__ x, float* __restrict__ y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float kept = 0.0f;
-    while (kept < 1.0f) { kept = fminf(y[0] * 0.0f, 0.5f); y[0] = 0.0f; }
-    if (i < n) y[i] = fmaxf(x[i], 0.0f);
+    float a = 1.0f;
+    for (int j = 0; j < 1000000; j++) {
+        for (int k = 0; k < 1000000; k++) a = a * 0.999f + 0.001f;
+    }
+    if (i < n) y[i] = fmaxf(x[i], 0.0f) * a;
 }
 void launch(const float* x, float* y, int n) { relu<<<(n + 255) / 256, 256>>>(x, y, n); }
 """

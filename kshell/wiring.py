@@ -125,17 +125,19 @@ def evaluator(settings: "Settings") -> "Evaluator":
 
 
 def _cuda() -> "Evaluator":
-    """The first GPU. Raises UserError when cupy or a GPU is missing."""
+    """Every GPU of this host. Raises UserError when cupy is missing."""
     import importlib.util
 
     if importlib.util.find_spec("cupy") is None:
         raise UserError("device cuda needs cupy: pip install 'kshell[cuda]', or use --device cpu")
     from functools import partial
 
-    from kshell.harness.cuda import CudaEvaluator
+    from kshell.harness.cuda import CudaEvaluator, Timer
+    from kshell.harness.cuda_pool import visible_gpus
     from kshell.tasks import reference
 
-    return CudaEvaluator(partial(reference.compute, device="cuda"))
+    timer = Timer(baselines=("eager", "compile", "vendor"), compile_mode="default", counters=True)
+    return CudaEvaluator(partial(reference.compute, device="cuda"), gpus=visible_gpus(), timer=timer)
 
 
 def verifiers() -> "tuple[Verifier, ...]":

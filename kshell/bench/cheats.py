@@ -137,6 +137,16 @@ async def try_all(evaluator: "Evaluator", only: str = "") -> list[Outcome]:
     return [await attempt(s, evaluator) for s in samples() if only in s.name]
 
 
+async def _tried(evaluator: "Evaluator", only: str) -> list[Outcome]:
+    from kshell.engine.desk import Closing
+
+    try:
+        return await try_all(evaluator, only)
+    finally:
+        if isinstance(evaluator, Closing):
+            await evaluator.close()
+
+
 def summary(outcomes: list[Outcome], device: str) -> dict[str, Any]:
     """What `--json` prints. A cheat counts as refused only when the layer it names refused it."""
     cheats = [o for o in outcomes if o.sample.layer != "none"]
@@ -164,15 +174,24 @@ def summary(outcomes: list[Outcome], device: str) -> dict[str, Any]:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only", default="", metavar="TEXT", help="only samples with TEXT in their name")
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where they run (default: %(default)s)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    from kshell.harness.cpu import CpuEvaluator
-    from kshell.tasks import reference
-
     with tempfile.TemporaryDirectory(prefix="kshell-cheats-") as cache:
-        evaluator = CpuEvaluator(reference.compute, Path(cache))
-        outcomes = asyncio.run(try_all(evaluator, args.only))
+        if args.device == "cuda":
+            from kshell import wiring
+            from kshell.engine.settings import Settings
+
+            evaluator: Evaluator = wiring.evaluator(Settings(device="cuda"))
+        else:
+            from kshell.harness.cpu import CpuEvaluator
+            from kshell.tasks import reference
+
+            evaluator = CpuEvaluator(reference.compute, Path(cache))
+        outcomes = asyncio.run(_tried(evaluator, args.only))
     found = summary(outcomes, evaluator.device)
     if args.json:
         print(json.dumps(found))

@@ -21,7 +21,7 @@ from semantics.task import Task, Workload
 
 @runtime_checkable
 class Closing(Protocol):
-    """A prover that keeps a process ready; the session ends it."""
+    """A prover or a device that keeps processes ready; the session ends them."""
 
     async def close(self) -> None:
         """End what it keeps."""

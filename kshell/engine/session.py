@@ -108,8 +108,9 @@ class Session:
             if not self._work.done():
                 self._work.cancel()
                 await asyncio.gather(self._work, return_exceptions=True)
-            if isinstance(self._desk.parts.prover, Closing):
-                await self._desk.parts.prover.close()
+            for part in (self._desk.parts.prover, self._desk.parts.evaluator):
+                if isinstance(part, Closing):
+                    await part.close()
 
     # --- the work ---
 

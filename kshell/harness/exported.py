@@ -92,7 +92,7 @@ async def build_program(
         raise ProgramFailure(
             f"nvcc {built.reason(LIMITS)}: {found.group(0) if found else said[-200:].strip()}"
         )
-    kernels = tuple(f.name for f in program.module.functions("kernel"))
+    kernels = tuple(f.name for f in program.module.functions("global"))
     offset = text[: text.index(FIRST)].count("\n") + 1
     return BuiltProgram(folder, task, workload, kernels, offset, ptxas_report(said), built.seconds)
 
