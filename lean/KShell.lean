@@ -9,6 +9,7 @@ public import KShell.Eval
 public import KShell.Machine
 public import KShell.Meaning
 public import KShell.Spec
+public import KShell.Layout
 public import KShell.Rules.Expr
 public import KShell.Rules.Thread
 public import KShell.Rules.Warp

@@ -85,14 +85,15 @@ def false_statement() -> "Statement":
     """The claim that the kernel with the wrong guard is correct."""
     from kshell import tasks
     from kshell.prover.submission import Statement
-    from semantics.lean.file import statement_text
+    from semantics.lean.layout import statement_text
     from semantics.program import load
 
     task = tasks.get("relu")
     workload = task.workload(n=1000)
     plan = load(WRONG_KERNEL).plan(task, workload)
-    text = statement_text(WRONG_KERNEL, plan, tasks.spec_of(task, workload), ["x"])
-    return Statement(text, CLAIM)
+    text, claim = statement_text(WRONG_KERNEL, plan, tasks.spec_of(task, workload), ["x"])
+    assert claim == CLAIM
+    return Statement(text, claim)
 
 
 def canary_statement() -> "Statement":

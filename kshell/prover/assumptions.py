@@ -73,8 +73,9 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
     (
         Standing.TRUSTED,
         "the premise",
-        "the caller passes buffers of the stated sizes, apart from one another, initialised where they are "
-        "inputs, aligned to 16 bytes; a call in place is outside the theorem",
+        "the caller passes buffers of the stated sizes, initialised where they are inputs, aligned to 16 "
+        "bytes, and either all apart or in a layout that the statement lists: an output in the buffer of an "
+        "input, where the task declares it and the source does not say `__restrict__`",
     ),
     (
         Standing.JUDGED,

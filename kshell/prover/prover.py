@@ -16,7 +16,8 @@ from kshell.lean.runner import Check, LeanRunner
 from kshell.prover.assumptions import assumptions
 from kshell.prover.axioms import AxiomReport, read_report, walk_file
 from kshell.prover.keys import Subject, subject
-from semantics.lean.file import MARK, Emission, Step, emit
+from semantics.lean.file import MARK, Emission, Step
+from semantics.lean.layout import emit
 from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
 from semantics.task import Task, Workload
@@ -169,7 +170,7 @@ def emitted(source: str, task: Task, workload: Workload) -> tuple[Subject, Emiss
     """Parse a candidate and emit its file. Raises Refusal or Unsupported."""
     known = subject(source, task, workload)
     names = [tensor.name for tensor in task.inputs]
-    return known, emit(source, known.plan, known.meaning, names)
+    return known, emit(source, known.plan, known.meaning, names, task.inplace)
 
 
 def make_certificate(

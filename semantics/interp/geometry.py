@@ -1,8 +1,7 @@
 """Recognises the halving step of a tree reduction, which is right only for powers of two."""
 
-from collections.abc import Iterator
-
 from semantics import core
+from semantics.walk import walk
 
 
 def halving_steps(kernel: core.Kernel) -> frozenset[int]:
@@ -17,17 +16,6 @@ def halving_steps(kernel: core.Kernel) -> frozenset[int]:
                 if isinstance(step, core.SetI) and _halves(step) and _feeds(step.var, inside, stored, kernel):
                     found.add(id(step))
     return frozenset(found)
-
-
-def walk(stmts: tuple[core.Stmt, ...]) -> Iterator[core.Stmt]:
-    """Every statement, outer before inner."""
-    for stmt in stmts:
-        yield stmt
-        if isinstance(stmt, core.If):
-            yield from walk(stmt.then)
-            yield from walk(stmt.other)
-        elif isinstance(stmt, core.While):
-            yield from walk(stmt.body)
 
 
 def _halves(stmt: core.SetI) -> bool:

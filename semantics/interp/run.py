@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 
 from semantics import core
+from semantics.aliasing import bound, restricted, stored
 from semantics.faults import Fault, FaultKind
-from semantics.interp.geometry import walk
 from semantics.interp.machine import Halt, Journal, Machine, element_bytes
 from semantics.interp.memory import Buffer, Dense, Sparse, is_integer
 from semantics.interp.races import READ, Access, AccessLog, Conflict
@@ -17,6 +17,7 @@ from semantics.interp.schedule import Schedule, drive
 from semantics.interp.statements import Program, compile_kernel
 from semantics.interp.sync import perform
 from semantics.interp.values import Arithmetic, Array, ExactArithmetic, FloatArithmetic
+from semantics.walk import walk
 
 Precision = Literal["float64", "float32", "exact"]
 _LANES = 1 << 15
@@ -69,7 +70,7 @@ def run(
     chosen: Precision = "exact" if exact else precision
     journal = Journal(fuel, None if seconds is None else time.monotonic() + seconds, fault_limit)
     buffers = _buffers(plan, arrays, chosen, sparse=sparse, partial=max_blocks is not None)
-    stored: set[str] = set()
+    written: set[str] = set()
     programs: dict[int, Program] = {}
     errors: Any = "raise" if chosen == "float64" else "ignore"
     with np.errstate(divide=errors, invalid=errors, over="ignore", under="ignore"):
@@ -77,12 +78,12 @@ def run(
             for call in plan.calls:
                 kernel = call.kernel
                 program = programs.get(id(kernel)) or programs.setdefault(id(kernel), compile_kernel(kernel))
-                stored |= {_bound(call)[k] for k in _stored(kernel) if k in _bound(call)}
+                written |= {bound(call)[k] for k in stored(kernel) if k in bound(call)}
                 arithmetic = _arithmetic(chosen, kernel, arrays)
                 _Launch(program, call, buffers, arithmetic, journal, schedule, max_blocks).run()
         except Halt:
             pass
-    outputs = {n: b for n, b in buffers.items() if n in stored and n not in plan.workspaces}
+    outputs = {n: b for n, b in buffers.items() if n in written and n not in plan.workspaces}
     faults = [f for _, f in sorted(journal.faults, key=lambda entry: entry[0])]
     return Run(
         {name: _values(b) for name, b in outputs.items() if isinstance(b, Dense)},
@@ -162,27 +163,14 @@ def _unwritten(plan: core.Plan, buffers: dict[str, Buffer], arrays: dict[str, Ar
     return out
 
 
-def _bound(call: core.KernelCall) -> dict[int, str]:
-    """Buffer name of each global array of the kernel."""
-    return {
-        number: argument
-        for (kind, number), argument in zip(call.kernel.params, call.args, strict=True)
-        if kind == "array" and isinstance(argument, str)
-    }
-
-
 def _touched(plan: core.Plan, *kinds: type) -> set[str]:
     """Buffers that a statement of these kinds accesses, in any call."""
     found: set[str] = set()
     for call in plan.calls:
-        bound = _bound(call)
+        names = bound(call)
         arrays = {s.array for s in walk(call.kernel.body) if isinstance(s, kinds)}  # type: ignore[union-attr]
-        found |= {bound[k] for k in arrays & bound.keys()}
+        found |= {names[k] for k in arrays & names.keys()}
     return found
-
-
-def _stored(kernel: core.Kernel) -> set[int]:
-    return {s.array for s in walk(kernel.body) if isinstance(s, core.Store | core.AtomicAdd)}
 
 
 @dataclass(slots=True)
@@ -200,11 +188,11 @@ class _Launch:
 
     def run(self) -> None:
         self._aliases()
-        bound = _bound(self.call)
-        self.logs = {bound[k]: AccessLog(shared=False) for k in _stored(self.call.kernel) if k in bound}
+        names = bound(self.call)
+        self.logs = {names[k]: AccessLog(shared=False) for k in stored(self.call.kernel) if k in names}
         try:
             for blocks in self._batches():
-                self._run_blocks(blocks, bound)
+                self._run_blocks(blocks, names)
         finally:
             for name, log in self.logs.items():
                 size = self.buffers[name].size
@@ -239,12 +227,12 @@ class _Launch:
                 total += (a.size or 0) * threads
         return total
 
-    def _run_blocks(self, blocks: Array, bound: dict[int, str]) -> None:
+    def _run_blocks(self, blocks: Array, names: dict[int, str]) -> None:
         arrays = self.call.kernel.arrays
-        stored = _stored(self.call.kernel)
-        logs = {k: self.logs[name] for k, name in bound.items() if name in self.logs}
-        shared = {k: AccessLog(shared=True) for k in stored if arrays[k].space is core.Space.SHARED}
-        buffers = [self.buffers[bound[k]] if k in bound else None for k in range(len(arrays))]
+        logs = {k: self.logs[name] for k, name in names.items() if name in self.logs}
+        written = stored(self.call.kernel)
+        shared = {k: AccessLog(shared=True) for k in written if arrays[k].space is core.Space.SHARED}
+        buffers = [self.buffers[names[k]] if k in names else None for k in range(len(arrays))]
         m = Machine(self.call, blocks, buffers, self.arithmetic, self.journal, logs | shared)
         try:
             if self.schedule is not None:
@@ -305,20 +293,12 @@ class _Launch:
 
     def _aliases(self) -> None:
         """Two parameters of a call on one buffer, one `__restrict__`, and a store through either."""
-        kernel = self.call.kernel
-        stored = _stored(kernel)
-        bound = sorted(_bound(self.call).items())
-        for position, (one, name) in enumerate(bound):
-            for other, other_name in bound[position + 1 :]:
-                if name != other_name or not (one in stored or other in stored):
-                    continue
-                first, second = kernel.arrays[one], kernel.arrays[other]
-                if first.restrict or second.restrict:
-                    self._alias(name, first, second, stored & {one, other})
+        for name, first, second, written in restricted(self.call):
+            self._alias(name, first, second, written)
 
-    def _alias(self, name: str, first: core.Array, second: core.Array, stored: set[int]) -> None:
+    def _alias(self, name: str, first: core.Array, second: core.Array, written: set[int]) -> None:
         kernel = self.call.kernel
-        stores = [s.span for s in walk(kernel.body) if isinstance(s, core.Store) and s.array in stored]
+        stores = [s.span for s in walk(kernel.body) if isinstance(s, core.Store) and s.array in written]
         text = (
             f"`{first.name}` and `{second.name}` of `{kernel.name}` are both `{name}`, "
             f"one is `__restrict__` and the kernel stores through it"

@@ -11,7 +11,6 @@ from semantics.lean.meaning import output_term
 from semantics.symbolic.state import Unsupported
 
 NAMESPACE = "KShell.Candidate"
-THEOREM = f"{NAMESPACE}.correct"
 MARK = "kshell:closed"
 
 
@@ -33,13 +32,17 @@ class Emission:
     text: str
     steps: tuple[Step, ...]
     statement: str
-    theorem: str = THEOREM
+    theorem: str
 
 
 class _Writer:
-    def __init__(self) -> None:
+    """Collects lines. `prefix` goes before the names of steps, `where` before their titles."""
+
+    def __init__(self, prefix: str = "", where: str = "") -> None:
         self.lines: list[str] = []
         self.steps: list[Step] = []
+        self.prefix = prefix
+        self.where = where
 
     def add(self, text: str | Sequence[str]) -> None:
         for part in [text] if isinstance(text, str) else text:
@@ -49,22 +52,22 @@ class _Writer:
         """A theorem and the mark after it that says Lean has come past it."""
         first = len(self.lines) + 1
         self.add(text)
-        self.steps.append(Step(name, title, line, first, len(self.lines)))
-        self.add(f'#print "{MARK} {name}"')
+        self.steps.append(Step(self.prefix + name, self.where + title, line, first, len(self.lines)))
+        self.add(f'#print "{MARK} {self.prefix}{name}"')
 
 
-def statement_text(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]) -> str:
-    """A module with the claim of a candidate and nothing else, whether it can be proved or not."""
-    buffers = numbers(plan)
-    said = statement.statement(
-        source, plan, meaning, list(inputs), buffers, array_numbers(plan, plan.calls[0])
-    )
-    return "\n".join([*header((), NAMESPACE), said, f"end {NAMESPACE}", ""])
-
-
-def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]) -> Emission:
-    """Emit the file of a candidate at one workload. Raises Unsupported when the automatic prover has no
-    proof to offer for kernels of this shape."""
+def emit(
+    source: str,
+    plan: core.Plan,
+    meaning: spec.Spec,
+    inputs: Sequence[str],
+    namespace: str = NAMESPACE,
+    prefix: str = "",
+    where: str = "",
+) -> Emission:
+    """Emit the file of a candidate at one workload, in one layout of its buffers. `prefix` and `where` mark
+    the names and titles of its steps. Raises Unsupported when the automatic prover has no proof to offer
+    for kernels of this shape."""
     if len(plan.calls) != 1:
         raise Unsupported("a sequence of kernels", plan.calls[1].span.line if plan.calls else 0)
     call = plan.calls[0]
@@ -72,8 +75,8 @@ def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]
     given = [buffers[name] for name in inputs if name in buffers]
     values = {buffers[out.name]: output_term(out, meaning.inputs, buffers) for out in meaning.outputs}
     thread = thread_file(plan, call, given, values)
-    writer = _Writer()
-    writer.add(header(thread.literals, NAMESPACE))
+    writer = _Writer(prefix, where)
+    writer.add(header(thread.literals, namespace))
     said = statement.statement(source, plan, meaning, list(inputs), buffers, array_numbers(plan, call))
     writer.add(said)
     writer.add(prelude(thread.proof))
@@ -88,5 +91,5 @@ def emit(source: str, plan: core.Plan, meaning: spec.Spec, inputs: Sequence[str]
     )
     for name, title, text in launch_theorem(plan, call, thread, meaning, buffers):
         writer.step(name, title, call.span.line, text)
-    writer.add(f"end {NAMESPACE}")
-    return Emission("\n".join(writer.lines) + "\n", tuple(writer.steps), said)
+    writer.add(f"end {namespace}")
+    return Emission("\n".join(writer.lines) + "\n", tuple(writer.steps), said, f"{namespace}.correct")

@@ -16,17 +16,15 @@ def statement(
     numbers: dict[str, int],
     arrays: dict[int, int],
 ) -> str:
-    """Definitions `body`, `launch`, `inputs`, `outputs` and the proposition `Claim`."""
+    """Definitions `body`, `launch`, `inputs`, `outputs` and the proposition `Claim`. Without a source
+    there is no comment about it."""
     call = plan.calls[0]
-    lines = ["/-!", "The source:", "```"]
-    lines += [line.replace("-/", "- /").replace("/-", "/ -") for line in source.splitlines()]
-    lines += [
-        "```",
-        "-/",
-        "",
-        f"/-- The code of one thread of `{call.kernel.name}`. -/",
-        "def body : Stmt :=",
-    ]
+    lines = []
+    if source:
+        lines += ["/-!", "The source:", "```"]
+        lines += [line.replace("-/", "- /").replace("/-", "/ -") for line in source.splitlines()]
+        lines += ["```", "-/", ""]
+    lines += [f"/-- The code of one thread of `{call.kernel.name}`. -/", "def body : Stmt :="]
     lines.append(Printer(call.kernel, arrays).pretty(call.kernel.body, source.splitlines()))
     lines += ["", "/-- Buffers: " + ", ".join(f"{n} is {name}" for name, n in numbers.items()) + ". -/"]
     lines.append("def launch : Launch where")
@@ -39,15 +37,24 @@ def statement(
     lines.append(f"def inputs : List (Nat × Nat) := [{', '.join(sizes)}]")
     lines += ["", "/-- What the outputs are. -/", "def outputs : List OutputSpec := ["]
     lines.append(",\n".join(f"  {_output(out, meaning, numbers)}" for out in meaning.outputs) + "]")
-    scratch = ", ".join(str(numbers[name]) for name in plan.workspaces)
     lines += [
+        "",
+        "/-- The premise can be met: there is a memory with the inputs in it. -/",
+        "example (R : Type) [ExactReal R] (x : Nat → Int → R) : ∃ M, Placed inputs x M :=",
+        "  ⟨fun a i => some (.fin (x a i)), fun _ _ _ _ _ => rfl⟩",
         "",
         "/-- Every run of the launch, in every interleaving, from every memory with the inputs in place, is",
         "finite, free of faults, races and deadlocks, leaves in the outputs what their specification denotes",
         "and changes nothing else. -/",
-        f"def Claim : Prop := ∀ (R : Type) [ExactReal R], Correct R [launch] inputs outputs [{scratch}]",
+        f"def Claim : Prop := ∀ (R : Type) [ExactReal R], Correct R {subject(plan, numbers)}",
     ]
     return "\n".join(lines)
+
+
+def subject(plan: core.Plan, numbers: dict[str, int]) -> str:
+    """What `Correct` and `CorrectIn` are said of: launches, inputs, outputs, scratch buffers."""
+    scratch = ", ".join(str(numbers[name]) for name in plan.workspaces)
+    return f"[launch] inputs outputs [{scratch}]"
 
 
 def _declarations(
