@@ -2,6 +2,7 @@ module
 
 public import KShell.Auto.Fold
 public import KShell.Auto.Thread
+public import KShell.Auto.Tree
 public import KShell.Rules.Grid
 
 /-!

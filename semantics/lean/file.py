@@ -5,9 +5,12 @@ from dataclasses import dataclass
 
 from semantics import core, spec
 from semantics.lean import statement
+from semantics.lean.barriers import BlockFile, block_file
 from semantics.lean.kernel import array_numbers, header, numbers, prelude, thread_file
 from semantics.lean.launch import launch_theorem
+from semantics.lean.lemmas import Goal
 from semantics.lean.meaning import output_term
+from semantics.symbolic.phases import has_barrier
 from semantics.symbolic.state import Unsupported
 
 NAMESPACE = "KShell.Candidate"
@@ -74,10 +77,12 @@ def emit(
     buffers = numbers(plan)
     given = [buffers[name] for name in inputs if name in buffers]
     values = {buffers[out.name]: output_term(out, meaning.inputs, buffers) for out in meaning.outputs}
-    thread = thread_file(plan, call, given, values)
     writer = _Writer(prefix, where)
-    writer.add(header(thread.literals, namespace))
     said = statement.statement(source, plan, meaning, list(inputs), buffers, array_numbers(plan, call))
+    if has_barrier(call.kernel.body):
+        return _with_barriers(writer, block_file(plan, call, given, values, meaning), said, namespace)
+    thread = thread_file(plan, call, given, values)
+    writer.add(header(thread.literals, namespace))
     writer.add(said)
     writer.add(prelude(thread.proof))
     writer.add(thread.proof.definitions)
@@ -91,5 +96,19 @@ def emit(
     )
     for name, title, text in launch_theorem(plan, call, thread, meaning, buffers):
         writer.step(name, title, call.span.line, text)
+    writer.add(f"end {namespace}")
+    return Emission("\n".join(writer.lines) + "\n", tuple(writer.steps), said, f"{namespace}.correct")
+
+
+def _with_barriers(writer: _Writer, made: BlockFile, said: str, namespace: str) -> Emission:
+    """The file of a kernel with barriers. Theorems of a phase are named `Pn.name` and stand in the
+    namespace of the phase."""
+    writer.add(header(made.literals, namespace))
+    writer.add(said)
+    for item in made.items:
+        if isinstance(item, Goal):
+            writer.step(item.name, item.title, item.line, item.text)
+        else:
+            writer.add(item)
     writer.add(f"end {namespace}")
     return Emission("\n".join(writer.lines) + "\n", tuple(writer.steps), said, f"{namespace}.correct")

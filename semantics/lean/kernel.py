@@ -80,14 +80,14 @@ def thread_file(
         {b: n for b, n in sizes.items() if b in used},
         tuple(b for b in inputs if b in used),
         {b: v for b, v in values.items() if b in used},
-        _facts(context, Printer(kernel, mapping).block(kernel.body)),
+        context_facts(context, Printer(kernel, mapping).block(kernel.body)),
     )
     theorem = proof.build()
-    literals = sorted(set(_numbers(proof)))
+    literals = sorted(set(literals_of(proof)))
     return ThreadFile(proof, theorem, literals)
 
 
-def _facts(context: Context, body: str) -> dict[str, str]:
+def context_facts(context: Context, body: str) -> dict[str, str]:
     """What the environment says of the built-in variables and parameters that `body` mentions: name and
     proposition."""
     call = context.call
@@ -111,7 +111,7 @@ def _facts(context: Context, body: str) -> dict[str, str]:
     return facts
 
 
-def _numbers(proof: ThreadProof) -> Iterator[str]:
+def literals_of(proof: ThreadProof) -> Iterator[str]:
     """Every literal the terms of the proof mention, as Lean writes it."""
 
     def within(t: Term) -> Iterator[str]:

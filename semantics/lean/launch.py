@@ -19,8 +19,8 @@ def launch_theorem(
     proof = thread.proof
     ranges = proof.coordinates
     owner = proof.owner.digits
-    block = _linear(owner, "b", call.grid)
-    inside = _linear(owner, "t", call.block)
+    block = linear_number(owner, "b", call.grid)
+    inside = linear_number(owner, "t", call.block)
     outputs = [(numbers[out.name], plan.buffers[out.name][0]) for out in meaning.outputs]
     functions = " ".join(f"(x {b})" for b in proof.inputs)
     found: list[tuple[str, str, str]] = []
@@ -47,27 +47,26 @@ def launch_theorem(
         )
     )
     for at, (b, n) in enumerate(outputs):
-        found.append(
-            (
-                f"spec{b}",
-                f"the value proved for {meaning.outputs[at].name} is the one the spec denotes",
-                "\n".join(
-                    [
-                        f"theorem spec{b} (x : Nat → Int → R) (i : Int) (i0 : 0 ≤ i) (i1 : i < {n}) :",
-                        f"    (outputs[{at}]'(by decide)).denote x i = Y{b} {functions} i := by",
-                        f"  show ({_printed(at)}).denote x i = _",
-                        f"  simp only [outputs, List.getElem_cons_zero, "
-                        f"List.getElem_cons_succ, Y{b}, {_SPEC}]",
-                        "  all_goals ks_spec",
-                    ]
-                ),
-            )
-        )
+        found.append(spec_theorem(at, b, n, meaning.outputs[at].name, f"Y{b}", functions))
     found.append(("thread_of", "each thread of the launch is as assumed", _thread_of(call, thread, ranges)))
     found.append(
         ("correct", "every run of the launch is correct", _correct(plan, call, thread, outputs, functions))
     )
     return found
+
+
+def spec_theorem(
+    at: int, b: int, n: int, name: str, value: str, functions: str
+) -> tuple[str, str, str]:
+    """Output number `at`, in buffer `b` of `n` elements, denotes the function `value`."""
+    lines = [
+        f"theorem spec{b} (x : Nat → Int → R) (i : Int) (i0 : 0 ≤ i) (i1 : i < {n}) :",
+        f"    (outputs[{at}]'(by decide)).denote x i = {value} {functions} i := by",
+        f"  show ({_printed(at)}).denote x i = _",
+        f"  simp only [outputs, List.getElem_cons_zero, List.getElem_cons_succ, {value}, {_SPEC}]",
+        "  all_goals ks_spec",
+    ]
+    return f"spec{b}", f"the value proved for {name} is the one the spec denotes", "\n".join(lines)
 
 
 def _printed(at: int) -> str:
@@ -78,7 +77,7 @@ def _count(extents: tuple[int, int, int]) -> int:
     return extents[0] * extents[1] * extents[2]
 
 
-def _linear(owner: dict[str, Linear], prefix: str, extents: tuple[int, int, int]) -> Linear:
+def linear_number(owner: dict[str, Linear], prefix: str, extents: tuple[int, int, int]) -> Linear:
     """The linear number of a block or thread from its coordinates, x fastest."""
     total, stride = literal(0), 1
     for dim, extent in zip("XYZ", extents, strict=True):
@@ -87,7 +86,7 @@ def _linear(owner: dict[str, Linear], prefix: str, extents: tuple[int, int, int]
     return total
 
 
-def _coordinate(name: str, call: core.KernelCall) -> str:
+def block_coordinate(name: str, call: core.KernelCall) -> str:
     """The coordinate of block `b` or thread `t` by that name."""
     extents = call.grid if name[0] == "b" else call.block
     variable, (x, y, _) = name[0], extents
@@ -115,7 +114,7 @@ def _permission(proof_outputs: list[int]) -> str:
 def _thread_of(call: core.KernelCall, thread: ThreadFile, ranges: dict[str, int]) -> str:
     proof = thread.proof
     outputs = list(proof.values)
-    coordinates = " ".join(_coordinate(name, call) for name in ranges)
+    coordinates = " ".join(block_coordinate(name, call) for name in ranges)
     lines = [
         f"theorem thread_of {_bounds(call)} :",
         f"    Thread (launch.env b t : Env R) (tperm {_permission(outputs)} (fun _ i => owner "
@@ -140,13 +139,13 @@ def _thread_of(call: core.KernelCall, thread: ThreadFile, ranges: dict[str, int]
         elif name.startswith("wr"):
             lines.append("  · exact fun i v h => ⟨by simp, own i h⟩")
         elif name.startswith(("tid", "bid")):
-            lines.append(f"  · {_special(name, call)}")
+            lines.append(f"  · {special_is_coordinate(name, call)}")
         else:
             lines.append("  · rfl")
     return "\n".join(lines)
 
 
-def _special(name: str, call: core.KernelCall) -> str:
+def special_is_coordinate(name: str, call: core.KernelCall) -> str:
     """A built-in variable is its coordinate, or 0 when there is only one."""
     what, dim = name.split("_")
     extents = call.grid if what == "bid" else call.block
@@ -161,7 +160,7 @@ def _correct(
     plan: core.Plan, call: core.KernelCall, thread: ThreadFile, outputs: list[tuple[int, int]], functions: str
 ) -> str:
     proof = thread.proof
-    coordinates = " ".join(_coordinate(name, call) for name in proof.coordinates)
+    coordinates = " ".join(block_coordinate(name, call) for name in proof.coordinates)
     cells = " ∧ ".join(
         f"(a = {b} → 0 ≤ i → i < {n} → v = some (.fin (Y{b} {functions} i)))" for b, n in outputs
     )

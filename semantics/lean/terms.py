@@ -60,7 +60,7 @@ def scalar(t: Term) -> str:
             return f"(maxI (fun {counter} : Int => {scalar(body)}) {natural(count)})"
         case terms.Named(name, _):
             return name
-        case terms.NegInf():
+        case terms.NegInf() | terms.Slot():
             raise ValueError("-infinity is not a scalar")
 
 
@@ -69,6 +69,8 @@ def extended(t: Term) -> str:
     match t:
         case terms.NegInf():
             return ".ninf"
+        case terms.Slot(buffer, index):
+            return f"(X{buffer} {integer(index)})"
         case terms.Largest(counter, count, body) if not count.is_constant:
             return f"(maxE (fun {counter} : Int => {scalar(body)}) {natural(count)})"
         case terms.Binary(core.RealOp.MAX, a, b) if may_be_infinite(a) or may_be_infinite(b):
@@ -80,7 +82,7 @@ def extended(t: Term) -> str:
 def may_be_infinite(t: Term) -> bool:
     """Whether the value can be -infinity, so that it has no scalar."""
     match t:
-        case terms.NegInf():
+        case terms.NegInf() | terms.Slot():
             return True
         case terms.Largest(_, count, _):
             return not count.is_constant

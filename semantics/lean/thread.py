@@ -31,6 +31,7 @@ class ThreadProof:
     inputs: tuple[int, ...]
     values: dict[int, Term]
     facts: dict[str, str]
+    code: str = "body"
     goals: list[Goal] = field(default_factory=list)
     definitions: list[str] = field(default_factory=list)
     _count: int = 0
@@ -45,9 +46,13 @@ class ThreadProof:
         """`bx tx`: the thread coordinates."""
         return " ".join(self.coordinates)
 
+    def initial(self, left: str, right: str) -> list[str]:
+        """Binders of the initial contents, in these brackets."""
+        return [f"{left}{self.functions} : Int → R{right}"] if self.inputs else []
+
     def binders(self) -> str:
         """The explicit parameters of every definition."""
-        parts = [f"({self.functions} : Int → R)"] if self.inputs else []
+        parts = self.initial("(", ")")
         return " ".join([*parts, *([f"({self.names} : Int)"] if self.names else [])])
 
     def arguments(self) -> str:
@@ -56,8 +61,7 @@ class ThreadProof:
     def context(self, scope: Scope) -> str:
         """The binders of a theorem."""
         parts = ["{E : Env R} {P : Perm R}"]
-        if self.inputs:
-            parts.append(f"{{{self.functions} : Int → R}}")
+        parts += self.initial("{", "}")
         if self.names:
             parts.append(f"{{{self.names} : Int}}")
         parts.append(f"(T : Thread E P {self.names})".replace(" )", ")"))
@@ -111,7 +115,7 @@ class ThreadProof:
             found.append((f"D{b}", f"Done σ.mem {b} {n} {c} {mine} ({function})"))
             if b in self.inputs:
                 found.append((f"U{b}", f"Pending σ.mem {b} {n} {c} {mine} X{b}"))
-        found += [(f"K{at}", f"{show.integer(k)} ≤ {most}") for at, (k, most) in enumerate(state.limits)]
+        found += [(f"K{at}", f"{show.integer(k)} ≤ {show.integer(most)}") for at, (k, most) in enumerate(state.limits)]
         found += [(f"n{v}", f"σ.reg.iv {v} = {show.integer(x)}") for v, x in sorted(state.ints.items())]
         found += [(f"r{v}", f"σ.reg.rv {v} = {show.extended(x)}") for v, x in sorted(state.reals.items())]
         return found
@@ -143,13 +147,13 @@ class ThreadProof:
         start = self.assertion(self.block.before, self.block.scope)
         post = self.assertion(self.block.goal, self.block.scope)
         lines = self.sequence(self.block, start, post, "σ", "h", 0)
-        functions = f"{{{self.functions} : Int → R}} " if self.inputs else ""
+        functions = "".join(f"{one} " for one in self.initial("{", "}"))
         names = f"{{{self.names} : Int}} " if self.names else ""
         thread = f"(T : Thread E P {self.names})".replace(" )", ")")
         return [
             f"theorem thread_ok {{E : Env R}} {{P : Perm R}} {functions}{names}{thread}",
-            f"    (σ : St R) (h : {start} σ) : body.wp E P ({post}) σ := by",
-            "  unfold body",
+            f"    (σ : St R) (h : {start} σ) : {self.code}.wp E P ({post}) σ := by",
+            f"  unfold {self.code}",
             *(f"  {line}" for line in lines),
         ]
 
@@ -238,7 +242,7 @@ class ThreadProof:
         out = inside.under(terms.Negation(node.cond))
         ended: tuple[str, ...] = ()
         if node.count is not None:
-            ended = (f"have hk : {k} = {node.count.constant} := by omega", "subst hk")
+            ended = (f"have hk : {k} = {show.integer(node.count)} := by omega", "subst hk")
         leave = self.weaken(
             node.head,
             node.after,
@@ -322,7 +326,7 @@ class ThreadProof:
         for name, _ in self.parts(wanted):
             if name[0] == "H":
                 proofs.append(name)
-            elif name[0] in "DU":
+            elif name[0] in "DUWZ":
                 proofs.append(self._moved(name, name in known))
             elif name[0] in "nK":
                 proofs.append("(by omega)")

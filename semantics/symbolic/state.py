@@ -27,7 +27,7 @@ class State:
     ints: dict[int, Linear] = field(default_factory=dict)
     reals: dict[int, Term] = field(default_factory=dict)
     done: dict[int, Linear] = field(default_factory=dict)
-    limits: tuple[tuple[Linear, int], ...] = ()
+    limits: tuple[tuple[Linear, Linear], ...] = ()
 
     def with_int(self, var: int, value: Linear | None) -> "State":
         ints = {v: x for v, x in self.ints.items() if v != var}

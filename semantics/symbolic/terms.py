@@ -28,6 +28,14 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
+class Slot:
+    """The same of an array that may hold -infinity there."""
+
+    buffer: int
+    index: Linear
+
+
+@dataclass(frozen=True, slots=True)
 class Binary:
     """A binary operation."""
 
@@ -86,7 +94,7 @@ class Named:
     kind: str
 
 
-Term = Number | NegInf | Cell | Binary | Unary | OfInt | Chosen | Total | Largest | Named
+Term = Number | NegInf | Cell | Slot | Binary | Unary | OfInt | Chosen | Total | Largest | Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,8 @@ def substitute(term: Term, values: dict[str, Linear]) -> Term:
             return term
         case Cell(buffer, index):
             return Cell(buffer, index.substitute(values))
+        case Slot(buffer, index):
+            return Slot(buffer, index.substitute(values))
         case Binary(op, a, b):
             return Binary(op, substitute(a, values), substitute(b, values))
         case Unary(fn, a):
@@ -175,7 +185,7 @@ def names(term: Term) -> set[str]:
     match term:
         case Number() | NegInf() | Named():
             return set()
-        case Cell(_, index):
+        case Cell(_, index) | Slot(_, index):
             return index.names()
         case Binary(_, a, b):
             return names(a) | names(b)

@@ -225,7 +225,7 @@ class Executor:
         cond = condition(stmt.cond, head, self.context)
         inner = scope.inside(counter).under(cond)
         once = self._block(stmt.body, head, inner, needed)
-        count = _count(cond, counter)
+        count = self._rounds(cond, counter, reals & live[1])
         head = self._accumulated(head, entry, once, counter, reals)
         for buffer in self.outputs:
             indices = once.stores(buffer)
@@ -237,7 +237,7 @@ class Executor:
                 )
                 head = head.with_done(buffer, first)
         if count is not None:
-            head = State(head.ints, head.reals, head.done, (*head.limits, (k, count.constant)))
+            head = State(head.ints, head.reals, head.done, (*head.limits, (k, count)))
         body = self._block(stmt.body, head, inner, needed)
         goal = substituted(head, {counter: k.plus(1)})
         after = self._after(head, cond, counter, count, body).only(*live)
@@ -253,6 +253,12 @@ class Executor:
             after,
             count,
         )
+
+    def _rounds(self, cond: Condition, counter: str, accumulated: frozenset[int]) -> Linear | None:
+        """The number of rounds where the proof needs it; `accumulated` are the real registers that the
+        loop changes and that are read afterwards."""
+        del accumulated
+        return trip_count(cond, counter)
 
     def _steps(
         self,
@@ -289,7 +295,7 @@ class Executor:
             if after == before:
                 head = head.with_real(var, entry.reals[var])
                 continue
-            total = None if after is None else _total(entry.reals[var], before, after, counter)
+            total = None if after is None else accumulated_total(entry.reals[var], before, after, counter)
             head = head.with_real(var, total)
         return head
 
@@ -326,7 +332,7 @@ def substituted(state: State, values: dict[str, Linear]) -> State:
         {v: x.substitute(values) for v, x in state.ints.items()},
         {v: terms.substitute(x, values) for v, x in state.reals.items()},
         {b: x.substitute(values) for b, x in state.done.items()},
-        tuple((k.substitute(values), most) for k, most in state.limits),
+        tuple((k.substitute(values), most.substitute(values)) for k, most in state.limits),
     )
 
 
@@ -339,7 +345,7 @@ def _merged(cond: Condition, x: Term, y: Term) -> Term:
             return terms.Chosen(cond, x, y)
 
 
-def _total(start: Term, before: Term, after: Term, counter: str) -> Term | None:
+def accumulated_total(start: Term, before: Term, after: Term, counter: str) -> Term | None:
     """`start + sum` or `max start ...` when a round adds to, or takes the maximum with, `before`."""
     inner = counter + "s"
     swap = {counter: variable(inner)}
@@ -350,7 +356,7 @@ def _total(start: Term, before: Term, after: Term, counter: str) -> Term | None:
                 return total
             return terms.Binary(core.RealOp.ADD, start, total)
         case terms.Binary(core.RealOp.ADD, e, a) if a == before and not _mentions(e, before):
-            return _total(start, before, terms.Binary(core.RealOp.ADD, a, e), counter)
+            return accumulated_total(start, before, terms.Binary(core.RealOp.ADD, a, e), counter)
         case terms.Binary(core.RealOp.MAX, a, e) if a == before and not _mentions(e, before):
             if start == terms.NegInf():
                 return terms.Largest(inner, variable(counter), terms.substitute(e, swap))
@@ -371,7 +377,7 @@ def _mentions(term: Term, part: Term) -> bool:
             return False
 
 
-def _bounds(cond: Condition) -> tuple[Linear, Linear] | None:
+def loop_bounds(cond: Condition) -> tuple[Linear, Linear] | None:
     """`a < b` of a loop condition, the first conjunct counts."""
     match cond:
         case terms.Compare(core.CmpOp.LT, a, b):
@@ -382,9 +388,9 @@ def _bounds(cond: Condition) -> tuple[Linear, Linear] | None:
             return None
 
 
-def _count(cond: Condition, counter: str) -> Linear | None:
+def trip_count(cond: Condition, counter: str) -> Linear | None:
     """The number of rounds where it is a literal."""
-    bounds = _bounds(cond)
+    bounds = loop_bounds(cond)
     if bounds is None:
         return None
     low, high = bounds
@@ -399,7 +405,7 @@ def _boundary(first: Linear, cond: Condition, counter: str, count: Linear | None
     """Below which cells everything is written when a loop with first store `first` has ended."""
     if count is not None:
         return first.substitute({counter: count})
-    bounds = _bounds(cond)
+    bounds = loop_bounds(cond)
     if bounds is not None:
         low, high = bounds
         step, stride = low.coefficient(counter), first.coefficient(counter)

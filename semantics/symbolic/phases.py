@@ -1,0 +1,539 @@
+"""Kernels with barriers: the body as a sequence of pieces (phases between barriers, silent code, loops on
+which all threads agree), what the shared arrays hold between them, and which thread writes what."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from semantics import core
+from semantics.symbolic import liveness, reductions, terms
+from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
+from semantics.symbolic.owners import invert
+from semantics.symbolic.state import Context, State, Unsupported, condition
+from semantics.symbolic.terms import Condition, Term
+from semantics.symbolic.trace import (
+    Block,
+    Executor,
+    Fork,
+    Node,
+    Point,
+    Repeat,
+    Scope,
+    accumulated_total,
+    loop_bounds,
+    substituted,
+    trip_count,
+)
+
+CELL = variable("i")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A shared array holds `value`, a term in `i`, in the cells `i` where all of `where` holds."""
+
+    where: tuple[Condition, ...]
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An array that a phase writes: cell `i` where `where` holds belongs to the thread with coordinates
+    `digits` (forms in `i`) and gets `value`."""
+
+    digits: dict[str, Linear]
+    where: tuple[Condition, ...]
+    value: Term
+
+
+class Kind(StrEnum):
+    """How a piece of thread code ends."""
+
+    BARRIER = "barrier"
+    SILENT = "silent"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Thread code without barriers. `names` are its integer parameters beside the thread coordinates, with
+    their least value and the bound above; `shared` is what the shared arrays hold at first."""
+
+    kind: Kind
+    stmts: tuple[core.Stmt, ...]
+    line: int
+    names: dict[str, tuple[int, int]]
+    shared: dict[int, Contents]
+    block: Block
+    written: dict[int, Written]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A halving loop over one shared array: stride `name` starts at `width`, cell `i` takes in cell
+    `i + stride`. `total` is what cell 0 holds in the end, `first` the contents at the start."""
+
+    stmt: core.While
+    line: int
+    name: str
+    width: int
+    array: int
+    op: core.RealOp
+    first: Term
+    total: Term
+    body: tuple["Piece", ...]
+    swapped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of `count` rounds that all threads make together; `name` counts them."""
+
+    stmt: core.While
+    line: int
+    name: str
+    count: int
+    body: tuple["Piece", ...]
+
+
+Piece = Phase | Tree | Loop
+
+
+def has_barrier(stmts: Sequence[core.Stmt]) -> bool:
+    """Whether there is a barrier in there."""
+    for stmt in stmts:
+        match stmt:
+            case core.Barrier():
+                return True
+            case core.If(_, then, other):
+                if has_barrier(then) or has_barrier(other):
+                    return True
+            case core.While(_, body):
+                if has_barrier(body):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def accesses(stmts: Sequence[core.Stmt]) -> Iterator[tuple[bool, int]]:
+    """Every access in the text: whether it stores, and the array of the kernel."""
+    for stmt in stmts:
+        match stmt:
+            case core.Load(_, array, _):
+                yield False, array
+            case core.Store(array, _, _) | core.AtomicAdd(array, _, _):
+                yield True, array
+            case core.If(_, then, other):
+                yield from accesses(then)
+                yield from accesses(other)
+            case core.While(_, body):
+                yield from accesses(body)
+            case _:
+                pass
+
+
+class PhaseExecutor(Executor):
+    """Executes one phase. `infinite` are the shared arrays that may hold -infinity."""
+
+    def __init__(
+        self, context: Context, outputs: dict[int, int], infinite: frozenset[int], known: frozenset[int]
+    ) -> None:
+        super().__init__(context, outputs, frozenset())
+        self.infinite = infinite
+        self.known = known
+
+    def trace(self, stmts: Sequence[core.Stmt], state: State, live: liveness.Live) -> Block:
+        """From `state` to a state that knows the registers of `live` and that everything is written."""
+        block = self._block(stmts, state, Scope(), live)
+        end = block.end.only(*live)
+        goal = State(end.ints, end.reals, {b: literal(n) for b, n in self.outputs.items()}, end.limits)
+        return Block(block.nodes, block.scope, block.before, goal)
+
+    def _node(self, stmt: core.Stmt, state: State, scope: Scope, live: liveness.Live) -> Node:
+        if isinstance(stmt, core.Load) and self.context.buffers.get(stmt.array) in state.done:
+            raise Unsupported("a read of an array that the same phase wrote before")
+        return super()._node(stmt, state, scope, live)
+
+    def _loaded(self, buffer: int, index: Linear) -> Term:
+        if buffer not in self.known:
+            raise Unsupported("a read of an array whose contents are not known here")
+        return terms.Slot(buffer, index) if buffer in self.infinite else terms.Cell(buffer, index)
+
+    def _rounds(self, cond: Condition, counter: str, accumulated: frozenset[int]) -> Linear | None:
+        count = trip_count(cond, counter)
+        bounds = loop_bounds(cond)
+        if count is not None or bounds is None or not accumulated:
+            return count
+        low, high = bounds
+        step = low.coefficient(counter)
+        rest = high - (low - variable(counter).scale(step))
+        if step <= 0 or counter in rest.names():
+            return None
+        return quotient(rest.plus(step - 1), step, False)
+
+
+@dataclass(slots=True)
+class Walker:
+    """Cuts a kernel into pieces. `context` numbers global and shared arrays; `threads` are the thread
+    coordinates of a block; `shared` and `outputs` are numbers with sizes; `inputs` are numbers."""
+
+    context: Context
+    threads: dict[str, int]
+    blocks: dict[str, int]
+    shared: dict[int, int]
+    outputs: dict[int, int]
+    inputs: frozenset[int]
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def kernel(self) -> tuple[Piece, ...]:
+        """The pieces of the whole body. Raises Unsupported."""
+        pieces, _, _ = self._pieces(
+            self.context.call.kernel.body, State(), {}, liveness.NOTHING, frozenset(), {}, True
+        )
+        return tuple(pieces)
+
+    def _pieces(
+        self,
+        stmts: Sequence[core.Stmt],
+        state: State,
+        shared: dict[int, Contents],
+        after: liveness.Live,
+        read_after: frozenset[int],
+        names: dict[str, tuple[int, int]],
+        whole: bool,
+    ) -> tuple[list[Piece], State, dict[int, Contents]]:
+        """Pieces of `stmts`, and what holds after them. `after` and `read_after` are the registers and
+        arrays that are read later."""
+        found: list[Piece] = []
+        pending: list[core.Stmt] = []
+        for at, stmt in enumerate(stmts):
+            rest = stmts[at + 1 :]
+            live = liveness.before(rest, after)
+            reads = self._read(rest) | read_after
+            if isinstance(stmt, core.Barrier):
+                phase, state, shared = self._phase(
+                    Kind.BARRIER, pending, stmt.span.line, state, shared, live, reads, names
+                )
+                found.append(phase)
+                pending = []
+            elif has_barrier([stmt]):
+                if pending:
+                    before = liveness.before(stmts[at:], after)
+                    reads_now = self._read(stmts[at:]) | read_after
+                    phase, state, shared = self._silent(pending, state, shared, before, reads_now, names)
+                    found.append(phase)
+                    pending = []
+                if not isinstance(stmt, core.While):
+                    raise Unsupported("a barrier under a condition", stmt.span.line)
+                loop, state, shared = self._loop(stmt, state, shared, live, reads, names)
+                found.append(loop)
+            else:
+                pending.append(stmt)
+        if whole:
+            line = pending[0].span.line if pending else 0
+            phase, state, shared = self._phase(
+                Kind.LAST, pending, line, state, shared, after, read_after, names
+            )
+            found.append(phase)
+        elif pending:
+            phase, state, shared = self._silent(pending, state, shared, after, read_after, names)
+            found.append(phase)
+        return found, state, shared
+
+    def _read(self, stmts: Sequence[core.Stmt]) -> frozenset[int]:
+        """The arrays (numbers) that are read in there."""
+        return frozenset(
+            self.context.buffers[a]
+            for stores, a in accesses(stmts)
+            if not stores and a in self.context.buffers
+        )
+
+    def _silent(
+        self,
+        stmts: Sequence[core.Stmt],
+        state: State,
+        shared: dict[int, Contents],
+        live: liveness.Live,
+        reads: frozenset[int],
+        names: dict[str, tuple[int, int]],
+    ) -> tuple[Phase, State, dict[int, Contents]]:
+        for stmt in stmts:
+            if not isinstance(stmt, core.SetI | core.SetR):
+                raise Unsupported(
+                    "memory accesses or branches between a barrier and a loop with barriers", stmt.span.line
+                )
+        return self._phase(Kind.SILENT, stmts, stmts[0].span.line, state, shared, live, reads, names)
+
+    def _phase(
+        self,
+        kind: Kind,
+        stmts: Sequence[core.Stmt],
+        line: int,
+        state: State,
+        shared: dict[int, Contents],
+        live: liveness.Live,
+        reads: frozenset[int],
+        names: dict[str, tuple[int, int]],
+    ) -> tuple[Phase, State, dict[int, Contents]]:
+        numbers = self.context.buffers
+        for _, array in accesses(stmts):
+            if array not in numbers:
+                raise Unsupported(f"the local array {self.context.call.kernel.arrays[array].name!r}", line)
+        stores = {numbers[array] for store, array in accesses(stmts) if store}
+        for b in stores:
+            if b in self.outputs and kind is not Kind.LAST:
+                raise Unsupported("a store into an output before the last barrier", line)
+            if b not in self.outputs and b not in self.shared:
+                raise Unsupported("a store into an array that is not an output", line)
+        wanted = {numbers[array] for store, array in accesses(stmts) if not store} | reads
+        held = {b: c for b, c in shared.items() if b in wanted}
+        sizes = {b: (self.outputs | self.shared)[b] for b in sorted(stores)}
+        infinite = frozenset(b for b, c in held.items() if may_be_infinite(c.value))
+        known = self.inputs | frozenset(held)
+        executor = PhaseExecutor(self.context, sizes, infinite, known)
+        executor._numbers = self._numbers
+        block = executor.trace(stmts, State(state.ints, state.reals), live)
+        written = {b: self._written(b, n, block) for b, n in sizes.items()}
+        phase = Phase(kind, tuple(stmts), line, dict(names), held, block, written)
+        after = State(
+            block.goal.ints, {v: self._concrete(t, held, line) for v, t in block.goal.reals.items()}
+        )
+        then = {b: c for b, c in held.items() if b in reads and b not in written}
+        for b, w in written.items():
+            if b in self.shared and b in reads:
+                then[b] = Contents(w.where, self._concrete(w.value, held, line))
+        return phase, after, then
+
+    def _concrete(self, term: Term, shared: dict[int, Contents], line: int) -> Term:
+        """A term with the cells of shared arrays replaced by what they hold."""
+        return reductions.instantiated(term, {b: c.value for b, c in shared.items()})
+
+    def _written(self, b: int, size: int, block: Block) -> Written:
+        """Who writes array `b` in a phase, and what."""
+        points = list(_stores(block.nodes, b))
+        ranges = self.threads if b in self.shared else {**self.blocks, **self.threads}
+        digits = invert([p.index for p in points if p.index is not None], ranges).digits
+        where: list[Condition] = [
+            terms.Compare(core.CmpOp.LE, literal(0), CELL),
+            terms.Compare(core.CmpOp.LT, CELL, literal(size)),
+        ]
+        for name, extent in ranges.items():
+            form = digits[name]
+            match form:
+                case Linear(0, ((Quotient(True, _, c), 1),)) if c <= extent:
+                    pass
+                case _ if form.is_constant or (form == CELL and extent >= size):
+                    pass
+                case _:
+                    where += [
+                        terms.Compare(core.CmpOp.LE, literal(0), form),
+                        terms.Compare(core.CmpOp.LT, form, literal(extent)),
+                    ]
+        threads = {name: form for name, form in digits.items()}
+        if b not in self.shared:
+            return Written(threads, tuple(where), terms.Number(reductions.ZERO))
+        value: Term | None = None
+        guards: list[tuple[Condition, ...]] = []
+        for point in reversed(points):
+            if point.scope.counters:
+                raise Unsupported("a store into a shared array inside a loop", point.stmt.span.line)
+            assert point.value is not None
+            given = terms.substitute(point.value, threads)
+            conditions = tuple(terms.substitute_condition(g, threads) for g in point.scope.guards)
+            guards.append(conditions)
+            value = given if value is None else terms.Chosen(reductions.conjunction(conditions), given, value)
+        assert value is not None
+        if len(guards) == 1:
+            where += guards[0]
+        elif not reductions.exhaustive(guards):
+            raise Unsupported("several stores into one shared array in a phase", points[0].stmt.span.line)
+        return Written(threads, tuple(where), value)
+
+    def _loop(
+        self,
+        stmt: core.While,
+        state: State,
+        shared: dict[int, Contents],
+        live: liveness.Live,
+        reads: frozenset[int],
+        names: dict[str, tuple[int, int]],
+    ) -> tuple[Piece, State, dict[int, Contents]]:
+        line = stmt.span.line
+        stride = _halved(stmt)
+        if stride is None:
+            return self._counted(stmt, state, shared, live, reads, names)
+        start = state.ints.get(stride)
+        if (
+            start is None
+            or not start.is_constant
+            or start.constant < 1
+            or start.constant & (start.constant - 1)
+        ):
+            raise Unsupported("a halving loop whose stride does not start at a power of two", line)
+        width = start.constant
+        written = sorted(
+            {
+                self.context.buffers[a]
+                for store, a in accesses(stmt.body)
+                if store and a in self.context.buffers
+            }
+        )
+        if len(written) != 1 or written[0] not in self.shared:
+            raise Unsupported("a halving loop that writes more than one shared array", line)
+        array = written[0]
+        if array not in shared:
+            raise Unsupported("a halving loop over an array whose contents are not known", line)
+        first = shared[array].value
+        name = f"w{next(self._numbers)}"
+        w = variable(name)
+        needed = liveness.before_one(stmt, live)
+        head = state.only(*needed).with_int(stride, w)
+        where = (
+            terms.Compare(core.CmpOp.LE, literal(0), CELL),
+            terms.Either(
+                terms.Compare(core.CmpOp.LT, CELL, w.scale(2)), terms.Compare(core.CmpOp.EQ, CELL, literal(0))
+            ),
+        )
+        cell: Term = terms.Slot(array, CELL) if may_be_infinite(first) else terms.Cell(array, CELL)
+        other = {b: c for b, c in shared.items() if b != array}
+        body, end, holds = self._pieces(
+            stmt.body,
+            head,
+            {**other, array: Contents(where, cell)},
+            needed,
+            reads | self._read([stmt]),
+            {**names, name: (1, width + 1)},
+            False,
+        )
+        if end != head.with_int(stride, quotient(w, 2, False)):
+            raise Unsupported("a halving loop that changes other registers", line)
+        match holds[array].value:
+            case terms.Binary(op, a, b) if {a, b} == {
+                cell,
+                terms.substitute(cell, {"i": CELL + w}),
+            } and op in (
+                core.RealOp.ADD,
+                core.RealOp.MAX,
+            ):
+                swapped = a != cell
+            case _:
+                raise Unsupported("a halving loop that neither adds nor takes the maximum", line)
+        total = reductions.reduced(op, first, 2 * width, f"q{next(self._numbers)}")
+        if total is None:
+            raise Unsupported("partial results that do not make up one sum or maximum", line)
+        after = state.only(*live)
+        if stride in live[0]:
+            after = after.with_int(stride, literal(0))
+        only = (terms.Compare(core.CmpOp.EQ, CELL, literal(0)),)
+        then = {b: c for b, c in other.items() if b in reads}
+        if array in reads:
+            then[array] = Contents(only, total)
+        tree = Tree(stmt, line, name, width, array, op, first, total, tuple(body), swapped)
+        return tree, after, then
+
+    def _counted(
+        self,
+        stmt: core.While,
+        state: State,
+        shared: dict[int, Contents],
+        live: liveness.Live,
+        reads: frozenset[int],
+        names: dict[str, tuple[int, int]],
+    ) -> tuple[Piece, State, dict[int, Contents]]:
+        """A loop whose counters grow by constants: once to see how registers change, then with closed
+        forms. Shared arrays that it writes are not known at its head."""
+        line = stmt.span.line
+        counter = f"n{next(self._numbers)}"
+        k = variable(counter)
+        needed = liveness.before_one(stmt, live)
+        ints, reals = liveness.assigned(stmt.body)
+        entry = state.only(*needed)
+        written = {
+            self.context.buffers[a] for store, a in accesses(stmt.body) if store and a in self.context.buffers
+        }
+        kept = {b: c for b, c in shared.items() if b not in written}
+        later = reads | self._read([stmt])
+
+        def body(head: State, inner: dict[str, tuple[int, int]]) -> tuple[list[Piece], State]:
+            pieces, end, _ = self._pieces(stmt.body, head, kept, needed, later, inner, False)
+            return pieces, end
+
+        probe = entry
+        for var in ints & entry.ints.keys():
+            probe = probe.with_int(var, variable(f"${var}"))
+        for var in reals & entry.reals.keys():
+            probe = probe.with_real(var, terms.Named(f"${var}", "before"))
+        _, end = body(probe, names)
+        head = entry
+        for var in ints & entry.ints.keys():
+            change = end.ints[var] - variable(f"${var}")
+            head = head.with_int(
+                var, entry.ints[var] + k.scale(change.constant) if change.is_constant else None
+            )
+        for var in reals & entry.reals.keys():
+            head = head.with_real(var, terms.Named(f"${var}", "before"))
+        count = trip_count(condition(stmt.cond, head, self.context), counter)
+        if count is None:
+            raise Unsupported("a loop with barriers whose number of rounds is not a literal", line)
+        _, end = body(head, {**names, counter: (0, count.constant)})
+        for var in reals & entry.reals.keys():
+            before = terms.Named(f"${var}", "before")
+            after = end.reals.get(var)
+            if after == before:
+                head = head.with_real(var, entry.reals[var])
+            elif after is not None:
+                head = head.with_real(var, accumulated_total(entry.reals[var], before, after, counter))
+        pieces, _ = body(head, {**names, counter: (0, count.constant)})
+        done = substituted(head, {counter: count}).only(*live)
+        loop = Loop(stmt, line, counter, count.constant, tuple(pieces))
+        return loop, done, {b: c for b, c in kept.items() if b in reads}
+
+
+def may_be_infinite(t: Term) -> bool:
+    """Whether a term needs -infinity."""
+    match t:
+        case terms.NegInf() | terms.Slot():
+            return True
+        case terms.Largest(_, count, _):
+            return not count.is_constant
+        case terms.Binary(core.RealOp.MAX, a, b):
+            return may_be_infinite(a) and may_be_infinite(b)
+        case _:
+            return False
+
+
+def _stores(nodes: Sequence[Node], b: int) -> Iterator[Point]:
+    for node in nodes:
+        match node:
+            case Point(core.Store()) if node.buffer == b:
+                yield node
+            case Fork():
+                yield from _stores(node.then.nodes, b)
+                yield from _stores(node.other.nodes, b)
+            case Repeat():
+                yield from _stores(node.body.nodes, b)
+            case _:
+                pass
+
+
+def _halved(stmt: core.While) -> int | None:
+    """The register that the last statement of a loop halves."""
+    match stmt.body[-1] if stmt.body else None:
+        case core.SetI(var, core.IBin(core.IntOp.DIV, _, core.IVar(same), core.ILit(2))) if same == var:
+            return var
+        case core.SetI(var, core.IBin(core.IntOp.SHR, _, core.IVar(same), core.ILit(1))) if same == var:
+            return var
+        case core.SetI(
+            var,
+            core.ICast(
+                _,
+                core.IBin(
+                    core.IntOp.DIV | core.IntOp.SHR as op, _, core.ICast(_, core.IVar(same)), core.ILit(n)
+                ),
+            ),
+        ) if same == var and n == (2 if op is core.IntOp.DIV else 1):
+            return var
+        case _:
+            return None
