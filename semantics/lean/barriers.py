@@ -13,6 +13,7 @@ from semantics.lean.pieces import Item, Pieces
 from semantics.lean.syntax import Printer
 from semantics.symbolic import phases
 from semantics.symbolic.owners import coordinates
+from semantics.symbolic.pieces import Phase
 from semantics.symbolic.state import Context, Unsupported
 from semantics.symbolic.terms import Term
 
@@ -63,7 +64,7 @@ def block_file(
     every = {b: n for b, n in (sizes | shared).items() if b in used}
     emit = Pieces(context, printer, found, every, given, values)
     last = pieces[-1]
-    assert isinstance(last, phases.Phase)
+    assert isinstance(last, Phase)
     ((b, _),) = values.items()
     if b not in last.written:
         raise Unsupported("a kernel that stores no output after its last barrier", line)

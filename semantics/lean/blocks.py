@@ -10,9 +10,9 @@ from semantics.lean.kernel import context_facts
 from semantics.lean.lemmas import BOOL, Goal, bullet
 from semantics.lean.pieces import SELF, Env, Piece, Pieces
 from semantics.lean.syntax import bexpr
-from semantics.symbolic import phases, terms
+from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
-from semantics.symbolic.phases import Kind, Loop, Phase, Tree
+from semantics.symbolic.pieces import Kind, Loop, Phase, Tree
 from semantics.symbolic.reductions import strided_parts
 
 Target = tuple[Piece, Env]
@@ -28,20 +28,20 @@ class Blocks:
 
     # ------------------------------------------------------------ chains of pieces
 
-    def first(self, piece: phases.Piece) -> Phase:
+    def first(self, piece: cut.Piece) -> Phase:
         """The phase that a piece begins with."""
         return piece if isinstance(piece, Phase) else self.first(piece.body[0])
 
     def chain(
         self,
-        pieces: Sequence[phases.Piece],
+        pieces: Sequence[cut.Piece],
         open_: dict[int, bool],
         names: dict[str, tuple[int, int]],
         goal: Target | None,
     ) -> tuple[Target, str, list[str]]:
         """Emit pieces that run one after the other up to `goal` (None: the end of the kernel). Returns where
         they start, their code, and tactic lines from `h : Each launch start β` to the end."""
-        made: list[tuple[Target, phases.Piece, str]] = []
+        made: list[tuple[Target, cut.Piece, str]] = []
         for piece in pieces:
             if isinstance(piece, Phase):
                 one = self.emit.piece(piece, open_)
@@ -207,7 +207,7 @@ class Blocks:
         head = self.first(loop.body[0])
         inside, start_arrays, next_arrays = dict(open_), {}, {}
         if isinstance(loop, Tree):
-            infinite = phases.may_be_infinite(loop.first)
+            infinite = cut.may_be_infinite(loop.first)
             inside[loop.array] = infinite
             step = "Ext.max ({0}) ({1})" if infinite else "{0} + {1}"
             x = f"X{loop.array}"
@@ -249,9 +249,11 @@ class Blocks:
         facts = context_facts(self.emit.context, cond)
         known = {n: f for n, f in facts.items() if n[:5] in ("param", "bdim_", "gdim_")}
         names = self._names(one)
-        registers = ", ".join([*(n for n in names if n[0] in "nr"), *known])
+        integers = [n for n in names if n[0] == "n"]
+        registers = ", ".join([*integers, *known])
         return [
             f"obtain ⟨{', '.join([*names, '_'])}⟩ := h t ht",
+            *(f"have {n} : (β.thread t).iv {n[1:]} = _ := {n}" for n in integers),
             *(f"have {n} : {f.replace('E.', '(launch.env b t : Env R).')} := rfl" for n, f in known.items()),
             f"show ({cond} : BExpr).ok (launch.env b t) (β.thread t) ∧ "
             f"(({cond} : BExpr).val (launch.env b t) (β.thread t) ↔ _)",
@@ -313,7 +315,7 @@ class Blocks:
     ) -> None:
         """The theorem about a whole halving loop."""
         one, x = start[0], f"X{tree.array}"
-        infinite = phases.may_be_infinite(tree.first)
+        infinite = cut.may_be_infinite(tree.first)
         op, unit = ("Ext.max", "(.ninf : Ext R)") if infinite else ("(· + ·)", "(0 : R)")
         kind = "Ext R" if infinite else "R"
         binders = " ".join([*self.emit.functions_binders(open_), *self.emit.place_binders(names)])
@@ -373,7 +375,7 @@ class Blocks:
     ) -> None:
         """The partial results of the threads make up the whole."""
         m = tree.width.bit_length() - 1
-        infinite = phases.may_be_infinite(tree.first)
+        infinite = cut.may_be_infinite(tree.first)
         first = show.extended(tree.first) if infinite else show.scalar(tree.first)
         lines = [
             f"theorem {name}.total {binders} :",

@@ -10,7 +10,7 @@ from semantics.lean.kernel import array_numbers, header, numbers, prelude, threa
 from semantics.lean.launch import launch_theorem
 from semantics.lean.lemmas import Goal
 from semantics.lean.meaning import output_term
-from semantics.symbolic.phases import has_barrier
+from semantics.symbolic.pieces import has_barrier
 from semantics.symbolic.state import Unsupported
 
 NAMESPACE = "KShell.Candidate"

@@ -12,8 +12,8 @@ from semantics.lean.lemmas import REAL, bullet
 from semantics.lean.thread import ThreadProof
 from semantics.lean.tiles import tiled_proof
 from semantics.symbolic import terms
-from semantics.symbolic.linear import variable
-from semantics.symbolic.phases import Contents, Written
+from semantics.symbolic.linear import Linear, Quotient, variable
+from semantics.symbolic.pieces import Contents, Written
 from semantics.symbolic.state import State
 from semantics.symbolic.terms import Condition, Term
 from semantics.symbolic.trace import Point
@@ -201,7 +201,9 @@ class PhaseProof(ThreadProof):
             else:
                 moved.append(part)
         registers = self.registers(node.before)
+        digits = [x.substitute({"i": node.index}) for x in self.written[b].digits.values()]
         return f"the store into {name} is in bounds, owned and in order", [
+            *quotient_facts(digits),
             f"have hm : mine{b} {self.names} {j} := by unfold mine{b}; omega",
             f"refine wp_store_at (j := {j}) (v := {show.extended(node.value)}) ?_ ?_ (by "
             f"omega) ?_ ?_ (wr{b} _ _ hm) ?_",
@@ -219,6 +221,27 @@ class PhaseProof(ThreadProof):
         return {
             self.printer.numbers[at] for at, one in enumerate(kernel.arrays) if one.space is core.Space.SHARED
         }
+
+
+def quotient_facts(forms: Sequence[Linear]) -> list[str]:
+    """What the quotients in index forms are, innermost first, where it can be seen from their terms: omega
+    does not find it when they are nested. A guess that fails is left out."""
+    found: dict[str, None] = {}
+
+    def walk(x: Linear) -> None:
+        for atom, _ in x.terms:
+            if isinstance(atom, Quotient):
+                walk(atom.a)
+                c = atom.c
+                whole = Linear(0, tuple((part, n // c) for part, n in atom.a.terms if n % c == 0))
+                rest = atom.a - whole.scale(c)
+                text, value = show.integer(atom.a), show.integer(rest if atom.remainder else whole)
+                if whole.terms:
+                    found[f"try have : ({text} {'%' if atom.remainder else '/'} {c}) = {value} := by omega"] = None
+
+    for form in forms:
+        walk(form)
+    return list(found)
 
 
 def _typed(t: Term) -> str:

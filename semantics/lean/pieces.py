@@ -14,7 +14,7 @@ from semantics.lean.phase import PhaseProof
 from semantics.lean.syntax import Printer
 from semantics.symbolic import terms
 from semantics.symbolic.owners import Owner
-from semantics.symbolic.phases import CELL, Kind, Phase, may_be_infinite
+from semantics.symbolic.pieces import CELL, Kind, Phase, may_be_infinite
 from semantics.symbolic.state import Context
 from semantics.symbolic.terms import Term
 

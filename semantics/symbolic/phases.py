@@ -4,12 +4,24 @@ which all threads agree), what the shared arrays hold between them, and which th
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from semantics import core
 from semantics.symbolic import liveness, reductions, terms
 from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
 from semantics.symbolic.owners import invert
+from semantics.symbolic.pieces import (
+    CELL,
+    Contents,
+    Kind,
+    Loop,
+    Phase,
+    Piece,
+    Tree,
+    Written,
+    accesses,
+    has_barrier,
+    may_be_infinite,
+)
 from semantics.symbolic.state import Context, State, Unsupported, condition
 from semantics.symbolic.terms import Condition, Term
 from semantics.symbolic.trace import (
@@ -25,113 +37,6 @@ from semantics.symbolic.trace import (
     substituted,
     trip_count,
 )
-
-CELL = variable("i")
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """A shared array holds `value`, a term in `i`, in the cells `i` where all of `where` holds."""
-
-    where: tuple[Condition, ...]
-    value: Term
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """An array that a phase writes: cell `i` where `where` holds belongs to the thread with coordinates
-    `digits` (forms in `i`) and gets `value`."""
-
-    digits: dict[str, Linear]
-    where: tuple[Condition, ...]
-    value: Term
-
-
-class Kind(StrEnum):
-    """How a piece of thread code ends."""
-
-    BARRIER = "barrier"
-    SILENT = "silent"
-    LAST = "last"
-
-
-@dataclass(frozen=True, slots=True)
-class Phase:
-    """Thread code without barriers. `names` are its integer parameters beside the thread coordinates, with
-    their least value and the bound above; `shared` is what the shared arrays hold at first."""
-
-    kind: Kind
-    stmts: tuple[core.Stmt, ...]
-    line: int
-    names: dict[str, tuple[int, int]]
-    shared: dict[int, Contents]
-    block: Block
-    written: dict[int, Written]
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A halving loop over one shared array: stride `name` starts at `width`, cell `i` takes in cell
-    `i + stride`. `total` is what cell 0 holds in the end, `first` the contents at the start."""
-
-    stmt: core.While
-    line: int
-    name: str
-    width: int
-    array: int
-    op: core.RealOp
-    first: Term
-    total: Term
-    body: tuple["Piece", ...]
-    swapped: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A loop of `count` rounds that all threads make together; `name` counts them."""
-
-    stmt: core.While
-    line: int
-    name: str
-    count: int
-    body: tuple["Piece", ...]
-
-
-Piece = Phase | Tree | Loop
-
-
-def has_barrier(stmts: Sequence[core.Stmt]) -> bool:
-    """Whether there is a barrier in there."""
-    for stmt in stmts:
-        match stmt:
-            case core.Barrier():
-                return True
-            case core.If(_, then, other):
-                if has_barrier(then) or has_barrier(other):
-                    return True
-            case core.While(_, body):
-                if has_barrier(body):
-                    return True
-            case _:
-                pass
-    return False
-
-
-def accesses(stmts: Sequence[core.Stmt]) -> Iterator[tuple[bool, int]]:
-    """Every access in the text: whether it stores, and the array of the kernel."""
-    for stmt in stmts:
-        match stmt:
-            case core.Load(_, array, _):
-                yield False, array
-            case core.Store(array, _, _) | core.AtomicAdd(array, _, _):
-                yield True, array
-            case core.If(_, then, other):
-                yield from accesses(then)
-                yield from accesses(other)
-            case core.While(_, body):
-                yield from accesses(body)
-            case _:
-                pass
 
 
 class PhaseExecutor(Executor):
@@ -185,7 +90,7 @@ class Walker:
     shared: dict[int, int]
     outputs: dict[int, int]
     inputs: frozenset[int]
-    _numbers: Iterator[int] = field(default_factory=itertools.count)
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
 
     def kernel(self) -> tuple[Piece, ...]:
         """The pieces of the whole body. Raises Unsupported."""
@@ -331,7 +236,7 @@ class Walker:
                         terms.Compare(core.CmpOp.LE, literal(0), form),
                         terms.Compare(core.CmpOp.LT, form, literal(extent)),
                     ]
-        threads = {name: form for name, form in digits.items()}
+        threads = dict(digits)
         if b not in self.shared:
             return Written(threads, tuple(where), terms.Number(reductions.ZERO))
         value: Term | None = None
@@ -489,19 +394,6 @@ class Walker:
         done = substituted(head, {counter: count}).only(*live)
         loop = Loop(stmt, line, counter, count.constant, tuple(pieces))
         return loop, done, {b: c for b, c in kept.items() if b in reads}
-
-
-def may_be_infinite(t: Term) -> bool:
-    """Whether a term needs -infinity."""
-    match t:
-        case terms.NegInf() | terms.Slot():
-            return True
-        case terms.Largest(_, count, _):
-            return not count.is_constant
-        case terms.Binary(core.RealOp.MAX, a, b):
-            return may_be_infinite(a) and may_be_infinite(b)
-        case _:
-            return False
 
 
 def _stores(nodes: Sequence[Node], b: int) -> Iterator[Point]:

@@ -1,0 +1,131 @@
+"""The pieces of a kernel with barriers, as `semantics.symbolic.phases` cuts it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from semantics import core
+from semantics.symbolic import terms
+from semantics.symbolic.linear import Linear, variable
+from semantics.symbolic.terms import Condition, Term
+from semantics.symbolic.trace import Block
+
+CELL = variable("i")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """A shared array holds `value`, a term in `i`, in the cells `i` where all of `where` holds."""
+
+    where: tuple[Condition, ...]
+    value: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """An array that a phase writes: cell `i` where `where` holds belongs to the thread with coordinates
+    `digits` (forms in `i`) and gets `value`."""
+
+    digits: dict[str, Linear]
+    where: tuple[Condition, ...]
+    value: Term
+
+
+class Kind(StrEnum):
+    """How a piece of thread code ends."""
+
+    BARRIER = "barrier"
+    SILENT = "silent"
+    LAST = "last"
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Thread code without barriers. `names` are its integer parameters beside the thread coordinates, with
+    their least value and the bound above; `shared` is what the shared arrays hold at first."""
+
+    kind: Kind
+    stmts: tuple[core.Stmt, ...]
+    line: int
+    names: dict[str, tuple[int, int]]
+    shared: dict[int, Contents]
+    block: Block
+    written: dict[int, Written]
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A halving loop over one shared array: stride `name` starts at `width`, cell `i` takes in cell
+    `i + stride`. `total` is what cell 0 holds in the end, `first` the contents at the start."""
+
+    stmt: core.While
+    line: int
+    name: str
+    width: int
+    array: int
+    op: core.RealOp
+    first: Term
+    total: Term
+    body: tuple["Piece", ...]
+    swapped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of `count` rounds that all threads make together; `name` counts them."""
+
+    stmt: core.While
+    line: int
+    name: str
+    count: int
+    body: tuple["Piece", ...]
+
+
+Piece = Phase | Tree | Loop
+
+
+def has_barrier(stmts: Sequence[core.Stmt]) -> bool:
+    """Whether there is a barrier in there."""
+    for stmt in stmts:
+        match stmt:
+            case core.Barrier():
+                return True
+            case core.If(_, then, other):
+                if has_barrier(then) or has_barrier(other):
+                    return True
+            case core.While(_, body):
+                if has_barrier(body):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def accesses(stmts: Sequence[core.Stmt]) -> Iterator[tuple[bool, int]]:
+    """Every access in the text: whether it stores, and the array of the kernel."""
+    for stmt in stmts:
+        match stmt:
+            case core.Load(_, array, _):
+                yield False, array
+            case core.Store(array, _, _) | core.AtomicAdd(array, _, _):
+                yield True, array
+            case core.If(_, then, other):
+                yield from accesses(then)
+                yield from accesses(other)
+            case core.While(_, body):
+                yield from accesses(body)
+            case _:
+                pass
+
+
+def may_be_infinite(t: Term) -> bool:
+    """Whether a term needs -infinity."""
+    match t:
+        case terms.NegInf() | terms.Slot():
+            return True
+        case terms.Largest(_, count, _):
+            return not count.is_constant
+        case terms.Binary(core.RealOp.MAX, a, b):
+            return may_be_infinite(a) and may_be_infinite(b)
+        case _:
+            return False
