@@ -13,7 +13,7 @@ from semantics.lean.pieces import Item, Pieces
 from semantics.lean.syntax import Printer
 from semantics.symbolic import phases
 from semantics.symbolic.owners import coordinates
-from semantics.symbolic.pieces import Phase
+from semantics.symbolic.pieces import Phase, Piece
 from semantics.symbolic.state import Context, Unsupported
 from semantics.symbolic.terms import Term
 
@@ -26,16 +26,16 @@ class BlockFile:
     literals: list[str]
 
 
-def block_file(
-    plan: core.Plan,
-    call: core.KernelCall,
-    inputs: Sequence[int],
-    values: dict[int, Term],
-    meaning: spec.Spec,
-) -> BlockFile:
-    """Cut the kernel into pieces and emit everything up to `correct`. Raises Unsupported."""
+def cut(plan: core.Plan, call: core.KernelCall, inputs: Sequence[str], outputs: Sequence[str]) -> tuple[Piece, ...]:
+    """The pieces of a kernel with barriers; inputs and outputs by name. Raises Unsupported."""
+    return _walker(plan, call, inputs, outputs).kernel()
+
+
+def _walker(
+    plan: core.Plan, call: core.KernelCall, inputs: Sequence[str], outputs: Sequence[str]
+) -> phases.Walker:
     kernel, line = call.kernel, call.kernel.span.line
-    mapping = array_numbers(plan, call)
+    mapping, buffers = array_numbers(plan, call), numbers(plan)
     shared: dict[int, int] = {}
     for at, array in enumerate(kernel.arrays):
         if array.elem != "float":
@@ -44,25 +44,35 @@ def block_file(
             shared[mapping[at]] = array.size or call.shared_bytes // 4
         elif array.space is core.Space.LOCAL:
             raise Unsupported(f"the local array {array.name!r}", line)
-    if len(values) != 1 or any(b in inputs for b in values):
+    if len(outputs) != 1 or outputs[0] in inputs:
         raise Unsupported("several outputs, or an output that is also an input, with barriers", line)
-    sizes = {number: plan.buffers[name][0] for name, number in numbers(plan).items()}
-    context = Context(call, dict(mapping), sizes)
+    sizes = {number: plan.buffers[name][0] for name, number in buffers.items()}
     found = coordinates(call)
     used = set(mapping.values())
-    given = tuple(b for b in inputs if b in used)
-    walker = phases.Walker(
-        context,
+    return phases.Walker(
+        Context(call, dict(mapping), sizes),
         {n: e for n, e in found.items() if n[0] == "t"},
         {n: e for n, e in found.items() if n[0] == "b"},
         shared,
-        {b: sizes[b] for b in values},
-        frozenset(given),
+        {buffers[name]: sizes[buffers[name]] for name in outputs},
+        frozenset(buffers[name] for name in inputs if buffers.get(name) in used),
     )
+
+
+def block_file(
+    plan: core.Plan, call: core.KernelCall, inputs: Sequence[str], values: dict[int, Term], meaning: spec.Spec
+) -> BlockFile:
+    """Cut the kernel into pieces and emit everything up to `correct`. Raises Unsupported."""
+    kernel, line = call.kernel, call.kernel.span.line
+    walker = _walker(plan, call, inputs, [out.name for out in meaning.outputs])
     pieces = walker.kernel()
+    mapping, buffers = array_numbers(plan, call), numbers(plan)
+    sizes = {number: plan.buffers[name][0] for name, number in buffers.items()}
+    used = set(mapping.values())
+    given = tuple(buffers[name] for name in inputs if buffers.get(name) in used)
     printer = Printer(kernel, mapping)
-    every = {b: n for b, n in (sizes | shared).items() if b in used}
-    emit = Pieces(context, printer, found, every, given, values)
+    every = {b: n for b, n in (sizes | walker.shared).items() if b in used}
+    emit = Pieces(walker.context, printer, coordinates(call), every, given, values)
     last = pieces[-1]
     assert isinstance(last, Phase)
     ((b, _),) = values.items()

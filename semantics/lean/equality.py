@@ -35,7 +35,18 @@ def similar(have: Term, want: Term, depth: int = 0) -> bool:
         case terms.Chosen(_, a, b), terms.Chosen(_, c, d):
             return similar(a, c, depth) and similar(b, d, depth)
         case _:
-            return have == want
+            return have == want or _same_number(have, want)
+
+
+def _same_number(have: Term, want: Term) -> bool:
+    """A literal and the scalar of the same integer."""
+    match have, want:
+        case terms.OfInt(n), terms.Number(value):
+            return n.is_constant and n.constant == value
+        case terms.Number(), terms.OfInt():
+            return _same_number(want, have)
+        case _:
+            return False
 
 
 def _prove(have: Term, want: Term, fresh: Iterator[int]) -> list[str]:
@@ -77,6 +88,8 @@ def _congruence(have: Term, want: Term, fresh: Iterator[int]) -> list[str]:
             ]
         case terms.Total() | terms.Largest(), terms.Total() | terms.Largest():
             return _same(have, want, fresh)
+        case terms.OfInt() | terms.Number(), terms.OfInt() | terms.Number():
+            return ["ks_ring"]
         case terms.Chosen(_, a, b), terms.Chosen(_, c, d):
             return [
                 "refine ite_congr (propext (by omega)) (fun _ => ?_) (fun _ => ?_)",

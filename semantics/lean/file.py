@@ -80,7 +80,7 @@ def emit(
     writer = _Writer(prefix, where)
     said = statement.statement(source, plan, meaning, list(inputs), buffers, array_numbers(plan, call))
     if has_barrier(call.kernel.body):
-        return _with_barriers(writer, block_file(plan, call, given, values, meaning), said, namespace)
+        return _with_barriers(writer, block_file(plan, call, inputs, values, meaning), said, namespace)
     thread = thread_file(plan, call, given, values)
     writer.add(header(thread.literals, namespace))
     writer.add(said)

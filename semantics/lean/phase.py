@@ -130,14 +130,17 @@ class PhaseProof(ThreadProof):
         return f"first | omega | (unfold mine{b}; omega)"
 
     def _moved(self, name: str, known: bool) -> str:
-        b = name[1:]
+        b = int(name[1:])
+        inside = f"have hm := hi.1; simp only [mine{b}] at hm; omega"
         if name[0] == "Z":
-            if int(b) not in self.written:
+            if b not in self.written:
                 return name
-            return f"({name}.weaken (by intro i hi; simp only [mine{b}] at hi ⊢; omega))"
+            later = f"have hm := h.1; simp only [mine{b}] at hm; omega"
+            shrunk = f"exact ⟨hi.1, fun h => hi.2 ⟨h.1, by {later}⟩⟩"
+            return f"({name}.weaken (by intro i hi; first | exact hi | exact hi.1 | {shrunk}))"
         if known:
-            return f"({name}.weaken (by intro i hi; simp only [mine{b}] at hi ⊢; omega))"
-        return f"(On.none (by intro i hi; simp only [mine{b}] at hi; omega))"
+            return f"({name}.weaken (by intro i hi; exact ⟨hi.1, by {inside}⟩))"
+        return f"(On.none (by intro i hi; {inside}))"
 
     def _load(self, node: Point, var: int, array: int, integer: str) -> tuple[str, list[str]]:
         assert node.index is not None
@@ -186,14 +189,17 @@ class PhaseProof(ThreadProof):
         hv = f"({self.call(value, node.scope).replace(' T', ' hT', 1)})"
         moved = []
         for part, _text in self.parts(node.after):
-            unfolded = f"by intro i hi; simp only [mine{b}] at hi ⊢; omega"
+            inside = f"have hm := hi.1; simp only [mine{b}] at hm; omega"
             if part == f"W{b}":
                 if b in node.before.done:
-                    moved.append(f"(W{b}.put {hv} ({unfolded}))")
+                    moved.append(
+                        f"(W{b}.put {hv} (by intro i hi; by_cases e : i = {j}; exact .inr e; "
+                        f"exact .inl ⟨hi.1, by {inside}⟩))"
+                    )
                 else:
-                    moved.append(f"(On.first {hv} ({unfolded.replace(' ⊢', '')}))")
+                    moved.append(f"(On.first {hv} (by intro i hi; {inside}))")
             elif part == f"Z{b}":
-                moved.append(f"(Z{b}.keep ({unfolded}))")
+                moved.append(f"(Z{b}.keep ({self._kept(b, j, b in node.before.done)}))")
             elif part[0] == "H":
                 moved.append(f"({part}.set (by decide))")
             elif part[0] in "WZ":
@@ -213,6 +219,14 @@ class PhaseProof(ThreadProof):
             f"· simp (disch := omega) only [{REAL}, {registers}]",
             f"· exact ⟨{', '.join([*moved, 'trivial'])}⟩",
         ]
+
+    @staticmethod
+    def _kept(b: int, j: str, known: bool) -> str:
+        """Cells that this thread has not written before or now keep their contents."""
+        other = "fun e => hi.2 ⟨e ▸ hm, by omega⟩"
+        before = f", fun h => hi.2 ⟨h.1, by have hm := h.1; simp only [mine{b}] at hm; omega⟩" if known else ""
+        first = f"⟨hi.1{before}⟩" if known else "hi.1"
+        return f"by intro i hi; exact ⟨{first}, {other}⟩"
 
     @property
     def shared_arrays(self) -> set[int]:

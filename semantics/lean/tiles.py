@@ -37,6 +37,8 @@ def tiled_proof(have: Term, want: Term) -> list[str] | None:
     else:
         lines += [f"  {line}" for line in bullet([f"show {show.scalar(body)} = 0", *_vanishing(body)])]
     replaced = _replaced(have, tiles, whole)
+    if replaced == want:
+        return [*lines, "rw [e0]"]
     return [*lines, "rw [e0]", "clear e0", *equality_proof(replaced, want)]
 
 

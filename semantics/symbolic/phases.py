@@ -90,7 +90,7 @@ class Walker:
     shared: dict[int, int]
     outputs: dict[int, int]
     inputs: frozenset[int]
-    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+    _numbers: "itertools.count[int]" = field(default_factory=itertools.count)
 
     def kernel(self) -> tuple[Piece, ...]:
         """The pieces of the whole body. Raises Unsupported."""
@@ -350,7 +350,7 @@ class Walker:
         """A loop whose counters grow by constants: once to see how registers change, then with closed
         forms. Shared arrays that it writes are not known at its head."""
         line = stmt.span.line
-        counter = f"n{next(self._numbers)}"
+        counter = f"w{next(self._numbers)}"
         k = variable(counter)
         needed = liveness.before_one(stmt, live)
         ints, reals = liveness.assigned(stmt.body)

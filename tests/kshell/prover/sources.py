@@ -124,3 +124,70 @@ void launch(const float* x, float* y, int n) {
 }
 """
 """Right with its buffers apart; in place a thread reads what another overwrites."""
+
+TREE = """__global__ void gemv(const float* A, const float* x, float* y, int M, int N) {
+    __shared__ float part[32];
+    int row = blockIdx.x;
+    float sum = 0.0f;
+    for (int k = threadIdx.x; k < N; k += blockDim.x) {
+        sum += A[row * N + k] * x[k];
+    }
+    part[threadIdx.x] = sum;
+    __syncthreads();
+    for (int s = blockDim.x / 2; s > 0; s /= 2) {
+        if (threadIdx.x < s) {
+            part[threadIdx.x] += part[threadIdx.x + s];
+        }
+        __syncthreads();
+    }
+    if (threadIdx.x == 0) {
+        y[row] = part[0];
+    }
+}
+
+void launch(const float* A, const float* x, float* y, int M, int N) {
+    gemv<<<M, 32>>>(A, x, y, M, N);
+}
+"""
+
+TILES = """__global__ void gemm(const float* A, const float* B, float* C, int M, int K, int N) {
+    __shared__ float left[16][16];
+    __shared__ float right[16][16];
+    int tx = threadIdx.x;
+    int ty = threadIdx.y;
+    int col = blockIdx.x * 16 + tx;
+    int row = blockIdx.y * 16 + ty;
+    float sum = 0.0f;
+    for (int k0 = 0; k0 < K; k0 += 16) {
+        left[ty][tx] = A[row * K + k0 + tx];
+        right[ty][tx] = B[(k0 + ty) * N + col];
+        __syncthreads();
+        for (int k = 0; k < 16; ++k) {
+            sum += left[ty][k] * right[k][tx];
+        }
+        __syncthreads();
+    }
+    C[row * N + col] = sum;
+}
+
+void launch(const float* A, const float* B, float* C, int M, int K, int N) {
+    dim3 block(16, 16);
+    dim3 grid(N / 16, M / 16);
+    gemm<<<grid, block>>>(A, B, C, M, K, N);
+}
+"""
+
+WARP = """__global__ void gemv(const float* A, const float* x, float* y, int M, int N) {
+    float sum = A[blockIdx.x * N + threadIdx.x] * x[threadIdx.x];
+    for (int offset = 16; offset > 0; offset /= 2) {
+        sum += __shfl_xor_sync(0xffffffff, sum, offset);
+    }
+    if (threadIdx.x == 0) {
+        y[blockIdx.x] = sum;
+    }
+}
+
+void launch(const float* A, const float* x, float* y, int M, int N) {
+    gemv<<<M, 32>>>(A, x, y, M, N);
+}
+"""

@@ -49,11 +49,12 @@ def _points(block: Block) -> list[list[object]]:
     return found
 
 
-def test_a_barrier_is_beyond_the_automatic_prover_and_the_line_is_named() -> None:
-    task = tasks.get("relu")
-    known = subject(sources.BARRIER, task, task.workload())
-    with pytest.raises(Unsupported, match="shared array 'tile'"):
-        emit(sources.BARRIER, known.plan, known.meaning, ["x"])
+def test_a_shuffle_is_beyond_the_automatic_prover_and_the_line_is_named() -> None:
+    task = tasks.get("gemv")
+    known = subject(sources.WARP, task, task.workload(M=8, N=32))
+    with pytest.raises(Unsupported, match="warp operations") as refused:
+        emit(sources.WARP, known.plan, known.meaning, ["A", "x"])
+    assert refused.value.line == 4
 
 
 def test_owners_are_read_off_the_store_index() -> None:
