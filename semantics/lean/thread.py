@@ -240,9 +240,8 @@ class ThreadProof:
         )
         body = self.sequence(node.body, head, f"{stem} ({k} + 1)", f"σ{k}", f"i{k}", depth + 1, True)
         out = inside.under(terms.Negation(node.cond))
-        ended: tuple[str, ...] = ()
-        if node.count is not None:
-            ended = (f"have hk : {k} = {show.integer(node.count)} := by omega", "subst hk")
+        count = node.count
+        ended = () if count is None else (f"have hk : {k} = {show.integer(count)} := by omega", "subst hk")
         leave = self.weaken(
             node.head,
             node.after,
