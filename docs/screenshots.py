@@ -35,6 +35,14 @@ class Gallery:
         """One device."""
         return ["cpu"]
 
+    def generators(self) -> dict[str, str]:
+        """The built-in one."""
+        return {"builtin": "kernel families"}
+
+    def defaults(self) -> Plan:
+        """Those of the app."""
+        return Plan()
+
     def sessions(self) -> list[SessionChoice]:
         """The session that is shown."""
         first, last = self._events[0], self._events[-1]

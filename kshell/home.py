@@ -1,22 +1,27 @@
 """What the terminal app's start screen lists and opens."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from insights_db.store import SessionRecord, Store
+from kshell import config, paths, remote, tasks, wiring
 from kshell import events as ev
-from kshell import paths, remote, tasks, wiring
 from kshell.cli.known import events_of, session_names, session_record, settings_of
 from kshell.engine.lock import held, running
 from kshell.engine.settings import Settings
+from kshell.tasks import child
 from kshell.tui.apart import Apart
 from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
 from kshell.tui.replay import Replay
 
 if TYPE_CHECKING:
     from kshell.engine.session import Session
+
+
+_CHOICES = ("device", "generator", "rounds", "group", "seed")
 
 
 class HomeDesk:
@@ -34,6 +39,17 @@ class HomeDesk:
         """The devices of this build."""
         return wiring.devices()
 
+    def generators(self) -> Mapping[str, str]:
+        """The built-in one, and a language model, with its name where one is configured."""
+        loaded = config.load()
+        model = loaded.run.model or loaded.models.of("generator")
+        return {"builtin": "kernel families", "llm": model or "set KSHELL_MODEL first"}
+
+    def defaults(self) -> Plan:
+        """Those of the app, under those of the configuration."""
+        chosen = config.load().run.model_dump(exclude_none=True)
+        return replace(Plan(), **{name: value for name, value in chosen.items() if name in _CHOICES})
+
     def sessions(self) -> Sequence[SessionChoice]:
         """All sessions, newest first; one whose process is gone is `stopped`."""
         return [self._choice(record) for record in self._store.sessions()]
@@ -41,15 +57,8 @@ class HomeDesk:
     def start(self, plan: Plan) -> Opened:
         """Start a session of the plan under the next free name."""
         task = wiring.task(plan.task)
-        settings = Settings.model_validate(
-            {
-                "rounds": plan.rounds,
-                "group": plan.group,
-                "seed": plan.seed,
-                "device": plan.device,
-                "generator": plan.generator,
-            }
-        )
+        chosen = {name: getattr(plan, name) for name in _CHOICES}
+        settings = Settings.model_validate({**config.load().run.model_dump(exclude_none=True), **chosen})
         [name] = session_names(self._store, [task.name], None)
         return opened(wiring.session(self._store, name, task, wiring.workload(task, (), plan.seed), settings))
 
@@ -78,7 +87,9 @@ class HomeDesk:
 
 
 def opened(session: "Session") -> Opened:
-    """A session of this process, for the app, in a thread of its own: it can be left running."""
+    """A session of this process, for the app, in a thread of its own: it can be left running. torch,
+    whose import would hold up the screen, gets a process of its own."""
+    child.use()
     detach: Callable[[], str] = partial(remote.leave_running, session.name)
     apart = Apart(partial(stream, session), session.control)
     return Opened(apart.events(), apart, detach)

@@ -3,12 +3,15 @@
 import sys
 import types
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from semantics.task import Task, Workload
+
+if TYPE_CHECKING:
+    from kshell.tasks.child import Child
 
 Array = npt.NDArray[Any]
 
@@ -34,12 +37,20 @@ def module_of(task: Task, workload: Workload) -> Any:
         del sys.modules[module.__name__]
 
 
+def _child() -> "Child | None":
+    from kshell.tasks import child
+
+    return child.chosen()
+
+
 def compute(
     task: Task, workload: Workload, arrays: Mapping[str, Array], device: str = "cpu"
 ) -> dict[str, Array]:
     """Outputs of the reference in float64, by output name, computed by torch on `device`.
 
     `arrays` holds every input by name at the workload's shapes. Raises ReferenceFailure."""
+    if (child := _child()) is not None:
+        return child.compute(task, workload, arrays, device)
     import torch
 
     model = module_of(task, workload).double().eval().to(device)

@@ -130,7 +130,7 @@ def cached_spec(task: Task, workload: Workload) -> Spec:
         except ValueError:
             path.unlink(missing_ok=True)
     try:
-        result = spec_of(task, workload)
+        result = _traced(task, workload)
     except ReferenceFailure as error:
         raise Refusal(str(error)) from error
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -138,6 +138,14 @@ def cached_spec(task: Task, workload: Workload) -> Spec:
     temporary.write_text(spec_json.dumps(result), encoding="utf-8")
     temporary.replace(path)
     return result
+
+
+def _traced(task: Task, workload: Workload) -> Spec:
+    """The spec, traced in the child process when references run there."""
+    from kshell.tasks import child
+
+    chosen = child.chosen()
+    return spec_of(task, workload) if chosen is None else chosen.spec_of(task, workload)
 
 
 def _own_text(name: str) -> str:

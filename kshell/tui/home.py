@@ -1,6 +1,6 @@
 """What the start screen needs: tasks, past sessions, and ways to open a session."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -43,7 +43,7 @@ class SessionChoice:
 class Plan:
     """What a new session is to be."""
 
-    task: str
+    task: str = ""
     device: str = "cpu"
     rounds: int = 3
     group: int = 4
@@ -69,6 +69,14 @@ class Home(Protocol):
 
     def devices(self) -> Sequence[str]:
         """Devices that work on this machine, the default first."""
+        ...
+
+    def generators(self) -> Mapping[str, str]:
+        """Who may propose kernels, the default first, and what to know of each in a few words."""
+        ...
+
+    def defaults(self) -> Plan:
+        """What a new session is to be unless the person changes it; its task is not said."""
         ...
 
     def sessions(self) -> Sequence[SessionChoice]:

@@ -144,7 +144,9 @@ class StartScreen(Screen[None]):
         self.tasks: list[TaskChoice] = []
         self.past: list[SessionChoice] = []
         self.devices: list[str] = ["cpu"]
+        self.generators: dict[str, str] = {"builtin": ""}
         self.plan: Plan | None = None
+        self._defaults: Plan | None = None
         self.banner = Lines(id="banner")
         self.task_list, self.settings, self.past_list = Picker("tasks"), Picker("settings"), Picker("past")
         self.heads = {name: OneLine(id=f"head-{name}") for name in ("tasks", "settings", "past")}
@@ -183,6 +185,7 @@ class StartScreen(Screen[None]):
         """Make the home and read its tasks, in a thread: this imports a good part of kshell."""
         home = self.home
         self.tasks, self.devices = list(home.tasks()), list(home.devices())
+        self.generators, self._defaults = dict(home.generators()), home.defaults()
 
     @property
     def home(self) -> "Home":
@@ -198,10 +201,11 @@ class StartScreen(Screen[None]):
             self._say(" ".join(str(error).split()))
         from kshell.tui.home import Plan
 
-        self.plan = Plan("")
+        self.plan = self._defaults or Plan()
         names = [task.name for task in self.tasks]
         self.task_list.at = names.index(self._wanted) if self._wanted in names else 0
-        self.plan = replace(self.plan, device=self.devices[0])
+        if self.plan.device not in self.devices:
+            self.plan = replace(self.plan, device=self.devices[0])
         self.repaint()
         (self.past_list if self._sessions_first else self.task_list).focus()
         if self._eager:
@@ -268,6 +272,7 @@ class StartScreen(Screen[None]):
             return []
         return [
             ("device", plan.device, "where it runs"),
+            ("proposer", plan.generator, self.generators.get(plan.generator, "")),
             ("rounds", str(plan.rounds), "generations"),
             ("group", str(plan.group), "kernels a round"),
             ("seed", str(plan.seed), "fixes the choices"),
@@ -354,6 +359,10 @@ class StartScreen(Screen[None]):
             case "device":
                 k = self.devices.index(plan.device)
                 self.plan = replace(plan, device=self.devices[(k + by) % len(self.devices)])
+            case "proposer":
+                names = list(self.generators)
+                k = names.index(plan.generator)
+                self.plan = replace(plan, generator=names[(k + by) % len(names)])
             case "rounds":
                 self.plan = replace(plan, rounds=max(1, min(50, plan.rounds + by)))
             case "group":

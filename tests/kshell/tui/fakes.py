@@ -75,6 +75,12 @@ class FakeHome:
     def devices(self) -> list[str]:
         return ["cpu", "cuda"]
 
+    def generators(self) -> dict[str, str]:
+        return {"builtin": "kernel families", "llm": "some/model"}
+
+    def defaults(self) -> Plan:
+        return Plan()
+
     def sessions(self) -> list[SessionChoice]:
         return [
             SessionChoice("softmax-1", "softmax", "cpu", "finished", "01-05 09:00", "1 kernel promoted", 1),

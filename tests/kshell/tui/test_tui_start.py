@@ -1,6 +1,7 @@
 """The start screen: from nothing to a session with Enter."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
@@ -73,12 +74,14 @@ async def test_settings_change_with_the_arrows() -> None:
     async with app_of(home).run_test(size=SIZE) as pilot:
         screen = await ready(pilot)
         await pilot.press(
-            "down", "down", "down", "tab", "right", "down", "right", "down", "left", "down", "right"
+            "down", "down", "down", "tab", "right", "down", "right", "down", "right", "down", "left"
         )
-        assert screen.plan == Plan("", device="cuda", rounds=4, group=3, seed=2)
+        assert "some/model" in plain(screen)
+        await pilot.press("down", "right")
+        assert screen.plan == Plan("", device="cuda", generator="llm", rounds=4, group=3, seed=2)
         await pilot.press("enter")
         await until(pilot, lambda: bool(home.started))
-        assert home.started == [Plan("softmax", device="cuda", rounds=4, group=3, seed=2)]
+        assert home.started == [screen.plan and replace(screen.plan, task="softmax")]
 
 
 @pytest.mark.parametrize(("downs", "how"), [(0, "replay"), (1, "attach"), (2, "resume"), (3, "resume")])
