@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test check unit setup lean clean help
+.PHONY: demo test check unit setup lean tmux clean help
 .DEFAULT_GOAL := help
 
 help:            ## list the targets
@@ -28,6 +28,15 @@ $(VENV)/.ready: requirements.lock constraints.txt pyproject.toml
 lean: $(VENV)/.ready    ## a Lean toolchain (embedded if none is on PATH) and the built proof package
 	@$(BIN)/kshell lean install
 
+# One test walks through the app in tmux, as people use it; without tmux it uses a terminal of its own.
+tmux:
+	@command -v tmux > /dev/null || test "$$(id -u)" != 0 || ! command -v apt-get > /dev/null || { \
+	  echo "[setup] tmux, for the tests of the terminal app" >&2; \
+	  { timeout 120 apt-get -q update; DEBIAN_FRONTEND=noninteractive timeout 240 apt-get -q install -y \
+	    --no-install-recommends -o DPkg::Lock::Timeout=60 tmux; } < /dev/null > /dev/null 2>&1 || true; }
+	@command -v tmux > /dev/null || echo "[setup] no tmux: the app is tested in the tests' own terminal alone;" \
+	  "to test it in tmux too, install it (apt install tmux, dnf install tmux, brew install tmux)" >&2
+
 demo: setup    ## evolve, prove, promote and export kernels on this machine
 	@$(BIN)/kshell run relu softmax gemm --rounds 3 --group 4 --device cpu --seed 1
 
@@ -41,7 +50,7 @@ check: $(VENV)/.ready    ## formatting, lint, types, import contracts
 
 # Tests of time limits and of the terminal can fail when the machine is short of processors; what failed
 # beside other tests is run once more alone, and a second failure counts.
-unit: setup    ## the tests
+unit: setup tmux    ## the tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 15 \
 	  || { echo "[test] running what failed once more, alone" >&2; \
 	       $(BIN)/python -m pytest --last-failed --last-failed-no-failures none; }

@@ -10,7 +10,7 @@ from insights_db.store import Store
 from kshell import events as ev
 from kshell import paths
 from kshell.engine.control import Action, Control
-from kshell.engine.lock import running
+from kshell.engine.lock import announce, running
 from kshell.engine.log import stored
 from kshell.errors import UserError
 
@@ -58,7 +58,8 @@ async def take_requests(store: Store, session: str, control: Control) -> None:
 def leave_running(session: str) -> str:
     """Go on with a session in the background once this process lets go of it; returns what to tell
     the person."""
-    in_background(session, "resume", session, "--headless", "--wait")
+    heir = in_background(session, "resume", session, "--headless", "--wait")
+    announce(paths.locks(), session, heir.pid)
     return f"session {session} runs on in the background; `kshell attach {session}` shows it again"
 
 

@@ -143,13 +143,13 @@ def _is_metered(part: object) -> bool:
     return isinstance(part, Metered)
 
 
-async def together(jobs: Iterable[Awaitable[None]], limit: int) -> None:
-    """Await all, at most `limit` at a time. The first error cancels the rest and is raised."""
+async def together(jobs: Iterable[Callable[[], Awaitable[None]]], limit: int) -> None:
+    """Do all, at most `limit` at a time. The first error cancels the rest and is raised."""
     turns = asyncio.Semaphore(limit)
 
-    async def turn(job: Awaitable[None]) -> None:
+    async def turn(job: Callable[[], Awaitable[None]]) -> None:
         async with turns:
-            await job
+            await job()
 
     try:
         async with asyncio.TaskGroup() as group:

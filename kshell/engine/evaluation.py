@@ -3,6 +3,7 @@
 Compiles overlap; validations and measurements run one at a time, so that nothing disturbs a timing."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from agents.protocols import Scored
@@ -22,7 +23,7 @@ async def evaluate_round(desk: Desk, number: int, between: Between) -> bool:
     waiting = [known for known in desk.state.of_round(number) if known.reward is None]
     if waiting and not await between():
         return False
-    await together((_compile(desk, k) for k in waiting if k.compile is None), desk.settings.jobs)
+    await together((partial(_compile, desk, k) for k in waiting if k.compile is None), desk.settings.jobs)
     for known in waiting:
         if not await between():
             return False

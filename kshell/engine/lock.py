@@ -3,11 +3,13 @@
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
 from kshell.errors import UserError
+
+HEIR_SECONDS = 90.0
 
 
 @contextmanager
@@ -32,18 +34,39 @@ def held(folder: Path, session: str, wait: float = 0.0) -> Iterator[None]:
         file.truncate()
         file.write(str(os.getpid()))
         file.flush()
+        _heir(folder, session).unlink(missing_ok=True)
         yield
 
 
 def running(folder: Path, session: str) -> bool:
-    """Whether a process works on the session now."""
+    """Whether a process works on the session now, or has been started to take it over."""
     import fcntl
 
+    with suppress(FileNotFoundError), (folder / f"{session}.lock").open("r") as file:
+        if not _try(file, fcntl.LOCK_SH):
+            return True
+    return _awaited(_heir(folder, session))
+
+
+def announce(folder: Path, session: str, process: int) -> None:
+    """Say that a process was started to take the session over once this one lets go of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _heir(folder, session).write_text(str(process))
+
+
+def _heir(folder: Path, session: str) -> Path:
+    return folder / f"{session}.heir"
+
+
+def _awaited(note: Path) -> bool:
+    """Whether the process of a note still lives. A note is good for as long as an heir waits."""
     try:
-        with (folder / f"{session}.lock").open("r") as file:
-            return not _try(file, fcntl.LOCK_SH)
-    except FileNotFoundError:
+        if time.time() - note.stat().st_mtime > HEIR_SECONDS:
+            return False
+        os.kill(int(note.read_text()), 0)
+    except (OSError, ValueError):
         return False
+    return True
 
 
 def _try(file: IO[str], kind: int) -> bool:

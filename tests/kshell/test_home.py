@@ -1,13 +1,15 @@
 """What the start screen lists and opens, on the engine's doubles."""
 
+import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from insights_db.store import Store
 from kshell import events as ev
 from kshell import paths, wiring
-from kshell.engine.lock import held
+from kshell.engine.lock import held, running
 from kshell.errors import UserError
 from kshell.home import HomeDesk
 from kshell.tui.home import Plan
@@ -83,13 +85,17 @@ async def test_leaving_a_session_running_starts_its_resume_in_the_background(
     home: HomeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     started: list[tuple[list[str], dict[str, object]]] = []
-    monkeypatch.setattr(
-        "kshell.remote.subprocess.Popen", lambda words, **options: started.append((words, options))
-    )
+
+    def start(words: list[str], **options: object) -> SimpleNamespace:
+        started.append((words, options))
+        return SimpleNamespace(pid=os.getpid())
+
+    monkeypatch.setattr("kshell.remote.subprocess.Popen", start)
     monkeypatch.setattr("kshell.remote._started", [])
     opened = home.start(Plan(task="relu", rounds=1, group=2, seed=1))
     assert opened.detach is not None
     assert "kshell attach relu-1" in opened.detach()
+    assert running(paths.locks(), "relu-1")
     [(words, options)] = started
     assert words[1:] == ["-m", "kshell", "resume", "relu-1", "--headless", "--wait"]
     assert options["start_new_session"] and (tmp_path / "logs" / "relu-1.log").exists()

@@ -227,14 +227,19 @@ class SessionView(Screen[None]):
         return f"replay {speed} {share:.0%}{' ‖' if replay.paused else ''}  "
 
     def follow(self) -> None:
-        """Until the person chooses, the cursor is on the kernel being proven, the best, or the newest. It
-        moves at most once a second."""
+        """Until the person chooses, the cursor is on the kernel being proven, the best, or the newest; when
+        the session is over, on the best of the promoted. It moves at most once a second."""
         session = self.session
         self._frames = 0
         proving = [key for key in session.order if session.rows[key].proof == "running"]
         if proving and not self.pane_chosen and self.arrangement.mode != "tall" and self.recent[0] != "proof":
             self.show_pane("proof", by_person=False)
-        target = proving[-1] if proving else session.best or (session.order[-1] if session.order else "")
+        if proving:
+            target = proving[-1]
+        elif session.over and session.promoted:
+            target = session.promoted[0].id
+        else:
+            target = session.best or (session.order[-1] if session.order else "")
         if target and target != self.chosen:
             self.choose(target)
 
@@ -324,8 +329,9 @@ class SessionView(Screen[None]):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Keys of commands are characters while the command line has the focus. They have priority, so
-        that what is typed fast after `/` is not taken by a pane that is about to lose the focus."""
-        return not (action == "do" and self.prompt.has_focus)
+        that what is typed fast after `/` is not taken by a pane that is about to lose the focus.
+        (`has_focus` comes true later than `focused`: too late for a second `/` of the same burst.)"""
+        return not (action == "do" and self.focused is self.prompt)
 
     def action_do(self, name: str, argument: str = "") -> None:
         """Carry out a command of the registry; what a person can cause is told, not raised."""

@@ -1,5 +1,6 @@
 """A real terminal for a process: a pseudo-terminal and just enough of a screen to read what it draws."""
 
+import base64
 import codecs
 import fcntl
 import os
@@ -134,7 +135,7 @@ class Terminal:
         self._rest = self.screen.feed(self._rest + data)
         return True
 
-    def wait(self, met: Callable[[str], bool] | str, seconds: float = 30.0) -> str:
+    def wait(self, met: Callable[[str], bool] | str, seconds: float = 60.0) -> str:
         """Read until the text is on the screen, or the condition of the screen's text holds."""
         stop = time.monotonic() + seconds
         while True:
@@ -144,7 +145,7 @@ class Terminal:
             assert time.monotonic() < stop, f"not on the screen after {seconds} s: {met}\n{text}"
             assert self._read(0.05), f"the process ended before: {met}\n{text}\n{self.raw[-800:]}"
 
-    def ended(self, seconds: float = 30.0) -> int:
+    def ended(self, seconds: float = 60.0) -> int:
         """Read until the process ends; returns its exit code."""
         stop = time.monotonic() + seconds
         while self._read(0.05):
@@ -152,3 +153,12 @@ class Terminal:
         _, status = os.waitpid(self.pid, 0)
         self.code = os.waitstatus_to_exitcode(status)
         return self.code
+
+    def farewell(self) -> str:
+        """What was written after the app had given the screen back."""
+        return self.raw.split("\x1b[?1049l")[-1]
+
+    def clipboard(self) -> str:
+        """What the app has given to the terminal's clipboard (OSC 52)."""
+        given = [title for title in self.screen.titles if title.startswith("52;c;")]
+        return base64.b64decode(given[-1].removeprefix("52;c;")).decode()

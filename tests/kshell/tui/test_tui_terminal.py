@@ -3,14 +3,18 @@
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from tests.kshell.tui import multiplexer
+from tests.kshell.tui.multiplexer import Window
 from tests.kshell.tui.terminal import Screen, Terminal
 
 ROOT = Path(__file__).parents[3]
 DOWN = "\x1b[B"
-Start = Callable[..., Terminal]
+TERMINALS = ["pty", "tmux"] if multiplexer.available() else ["pty"]  # `make test` says what is missing
+Start = Callable[..., Any]
 
 
 @pytest.fixture
@@ -22,19 +26,25 @@ def start(tmp_path: Path) -> Start:
         "TMPDIR": str(tmp_path),
     }
 
-    def make(*words: str, wait: float = 0.1, size: tuple[int, int] = (80, 24), **more: str) -> Terminal:
+    def make(
+        *words: str, wait: float = 0.1, size: tuple[int, int] = (80, 24), kind: str = "pty", **more: str
+    ) -> Terminal | Window:
         script = [sys.executable, "-m", "tests.kshell.tui.play", str(wait), str(tmp_path / "journal.txt")]
-        return Terminal([*script, *words], ROOT, {**env, **more}, size)
+        made = Window if kind == "tmux" else Terminal
+        return made([*script, *words], ROOT, {**env, **more}, size)
 
     return make
 
 
-def test_start_run_resize_detach_attach_export_quit(start: Start, tmp_path: Path) -> None:
-    with start(wait=0.6) as terminal:
+@pytest.mark.parametrize("kind", TERMINALS)
+def test_start_run_resize_detach_attach_export_quit(start: Start, tmp_path: Path, kind: str) -> None:
+    with start(wait=0.6, kind=kind) as terminal:
         terminal.wait("none yet")
         terminal.press("\r")
         terminal.wait("● running")
         terminal.wait("❯ 1.")
+        terminal.press(" ")
+        terminal.wait("‖ paused")
         terminal.resize(40, 12)
         terminal.wait("needs 64x16")
         terminal.resize(100, 30)
@@ -43,17 +53,42 @@ def test_start_run_resize_detach_attach_export_quit(start: Start, tmp_path: Path
         terminal.wait("The session still runs")
         terminal.press(DOWN + "\r")
         assert terminal.ended() == 0
-        assert "kshell attach relu-1" in terminal.raw
-    with start("attach", "relu-1") as terminal:
+        assert "kshell attach relu-1" in terminal.farewell()
+    with start("attach", "relu-1", kind=kind) as terminal:
         terminal.wait("relu")
-        terminal.wait("exported to", 60)
+        terminal.wait("exported to", 120)
         terminal.press("\r")
         terminal.wait("❯ ")
+        terminal.press("1y")
+        terminal.wait("saved to")
+        [saved] = tmp_path.glob("kshell-*/relu-*.cu")
+        assert terminal.clipboard() == saved.read_text()
         target = tmp_path / "mine"
         terminal.press(f"/export {target}\r")
         terminal.wait(lambda text: {"kernel.cu", "certificate.json"} <= {p.name for p in target.glob("*")})
         terminal.press("q")
         assert terminal.ended() == 0
+
+
+def test_a_newcomer_gets_to_an_exported_kernel_with_enter_and_the_question_mark(
+    start: Start, tmp_path: Path
+) -> None:
+    with start(wait=0.02) as terminal:
+        terminal.wait("none yet")
+        terminal.press("?")
+        terminal.wait("Press Enter to evolve a kernel")
+        terminal.press("\r")
+        terminal.wait(lambda text: "Press Enter to evolve" not in text and "❯ relu" in text)
+        terminal.press("\r")
+        terminal.wait("is proven and promoted", 120)
+        terminal.press("\r")
+        terminal.wait(lambda text: "PROMOTED" in text and "is proven and promoted" not in text)
+        terminal.press("?")
+        terminal.wait("It is exported to")
+        exported = list((tmp_path / "home" / "exports" / "relu-1").iterdir())
+        assert exported
+        for folder in exported:
+            assert {"kernel.cu", "certificate.json"} <= {file.name for file in folder.iterdir()}
 
 
 def test_ctrl_c_asks_and_leaving_at_once_can_be_resumed(start: Start) -> None:
