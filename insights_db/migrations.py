@@ -64,6 +64,27 @@ def first_tables(db: Database) -> None:
     db.table("insights").enable_fts(["strategy", "sentence", "family", "task"], create_triggers=True)
 
 
+@migrations()
+def paid_calls(db: Database) -> None:
+    """What model calls of a session answered and cost, kept before it is used."""
+    db.conn.execute(
+        "CREATE TABLE calls (id INTEGER PRIMARY KEY,"
+        " session TEXT NOT NULL REFERENCES sessions(name) ON DELETE CASCADE,"
+        " key TEXT, at TEXT NOT NULL, usd REAL NOT NULL, tokens INTEGER NOT NULL, body TEXT,"
+        " UNIQUE (session, key))"
+    )
+
+
+@migrations()
+def known_breaks(db: Database) -> None:
+    """Sizes and inputs that broke a candidate of a task: later candidates of the task are tried on them."""
+    db.conn.execute(
+        "CREATE TABLE breaks (task TEXT NOT NULL, axes TEXT NOT NULL, inputs TEXT NOT NULL,"
+        " fault TEXT NOT NULL, candidate TEXT NOT NULL, verifier TEXT NOT NULL,"
+        " PRIMARY KEY (task, axes, inputs))"
+    )
+
+
 def apply(connection: Connection) -> None:
     """Apply what the database lacks."""
     migrations.apply(Database(connection.raw, recursive_triggers=False, execute_plugins=False))

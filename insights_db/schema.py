@@ -3,7 +3,7 @@
 from insights_db.connection import Connection
 from insights_db.errors import StoreError
 
-NAMES = ("first_tables",)
+NAMES = ("first_tables", "paid_calls", "known_breaks")
 
 
 def migrate(connection: Connection) -> None:

@@ -155,6 +155,42 @@ class Store:
             raw.execute("DELETE FROM requests WHERE session = ?", (session,))
         return [(row[0], row[1]) for row in rows]
 
+    # --- paid calls ---
+
+    def answer(self, session: str, key: str) -> str | None:
+        """What was kept of a session under a key."""
+        row = self._connection.one(
+            "SELECT body FROM calls WHERE session = ? AND key = ? AND body IS NOT NULL", (session, key)
+        )
+        return str(row[0]) if row else None
+
+    def keep_answer(
+        self, session: str, key: str | None, body: str | None, usd: float = 0.0, tokens: int = 0
+    ) -> None:
+        """Keep an answer and what it cost. A key that is known keeps its first answer; without a key
+        only the cost is kept. Raises StoreError."""
+        with self._connection.transaction() as raw:
+            raw.execute(
+                "INSERT OR IGNORE INTO calls (session, key, at, usd, tokens, body) VALUES (?, ?, ?, ?, ?, ?)",
+                (session, key, datetime.now(UTC).isoformat(), usd, tokens, body),
+            )
+
+    def paid(self, session: str) -> tuple[float, int]:
+        """Dollars and tokens of all calls of a session."""
+        row = self._connection.one(
+            "SELECT coalesce(sum(usd), 0), coalesce(sum(tokens), 0) FROM calls WHERE session = ?", (session,)
+        )
+        return (float(row[0]), int(row[1])) if row else (0.0, 0)
+
+    # --- counterexamples ---
+
+    def breaks(self, task: str, limit: int = 24) -> list[tuple[dict[str, int], str]]:
+        """Sizes and inputs that broke candidates of a task, newest first."""
+        rows = self._connection.rows(
+            "SELECT axes, inputs FROM breaks WHERE task = ? ORDER BY rowid DESC LIMIT ?", (task, limit)
+        )
+        return [(json.loads(row[0]), row[1]) for row in rows]
+
     # --- candidates ---
 
     def candidates(self, session: str) -> list[Candidate]:

@@ -1,9 +1,10 @@
 """What a transaction may write."""
 
+import json
 import sqlite3
 from datetime import UTC, datetime
 
-from insights_db.records import Candidate, Certificate, Evaluation, Insight, Proof, ProofStatus
+from insights_db.records import Candidate, Certificate, Counterexample, Evaluation, Insight, Proof, ProofStatus
 
 
 class Writer:
@@ -90,6 +91,14 @@ class Writer:
             "UPDATE insights SET retracted = 1 WHERE retracted = 0 AND (before = ? OR after = ?)",
             (candidate, candidate),
         ).rowcount
+
+    def broken(self, task: str, verifier: str, candidate: str, found: Counterexample) -> None:
+        """Keep the sizes and inputs of a counterexample, so that later candidates are tried on them."""
+        self._raw.execute(
+            "INSERT OR IGNORE INTO breaks (task, axes, inputs, fault, candidate, verifier)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            (task, json.dumps(found.axes, sort_keys=True), found.inputs, found.fault, candidate, verifier),
+        )
 
     def proof(self, proof: Proof) -> None:
         """Keep a finished proof under its key. A closed proof is never replaced by one that is not."""

@@ -10,11 +10,12 @@ import os
 import random
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agents.llm.failures import RULES, Kind, LLMFailure, advice, kind_of, pause
 from agents.llm.ledger import Ledger, Usage
+from agents.llm.memory import Memory, packed, request_key, unpacked
 from agents.llm.messages import Message, Reply, Tool, ToolCall
 from agents.llm.transcripts import Transcripts
 
@@ -37,6 +38,7 @@ class LiteLLM:
     model: str
     ledger: Ledger
     transcripts: Transcripts | None = None
+    memory: Memory | None = None
     watchdog: Watchdog = Watchdog()
     options: dict[str, Any] = field(default_factory=dict)
     rng: random.Random = field(default_factory=random.Random)
@@ -47,16 +49,22 @@ class LiteLLM:
         messages: list[Message],
         tools: tuple[Tool, ...] = (),
         *,
+        scope: str = "",
         max_tokens: int = 8192,
         on_text: Callable[[str], None] | None = None,
     ) -> Reply:
         """One answer. Raises LLMFailure (with advice), CapReached, PriceUnknown; cancelling closes the
-        stream and books what had arrived."""
+        stream and books what had arrived. With a memory, an answer is kept under scope and request
+        before it is returned, and is not asked for again."""
+        key = request_key(scope, self.model, messages, tools, max_tokens) if scope and self.memory else ""
+        known = self.memory.get(key) if self.memory is not None and key else None
+        if known is not None:
+            return unpacked(known)
         attempt = 0
         while True:
             attempt += 1
             try:
-                return await self._once(messages, tools, max_tokens, on_text, attempt)
+                return await self._once(messages, tools, max_tokens, on_text, attempt, key)
             except _Failed as failed:
                 if attempt > RULES[failed.kind].retries:
                     raise LLMFailure(
@@ -71,6 +79,7 @@ class LiteLLM:
         max_tokens: int,
         on_text: Callable[[str], None] | None,
         attempt: int,
+        key: str,
     ) -> Reply:
         prompt_tokens = estimate(messages, tools)
         reservation = self.ledger.reserve(self.model, prompt_tokens, max_tokens)
@@ -85,16 +94,20 @@ class LiteLLM:
             if answer.started:
                 usage = answer.usage(prompt_tokens)
                 usd = self.ledger.settle(reservation, usage)
+                if self.memory is not None and not (key and answer.finish):
+                    self.memory.book(usd, usage.total)
             else:
                 self.ledger.release(reservation)
         if not answer.finish:
             raise _Failed(Kind.TRUNCATED, "the stream ended without a finish reason")
         reply = Reply(answer.text, answer.calls(), usage, usd, answer.finish, attempt)
-        if self.transcripts is None:
-            return reply
-        seconds = time.monotonic() - started
-        key = self.transcripts.keep(self.model, messages, tools, reply, seconds)
-        return Reply(reply.text, reply.calls, usage, usd, reply.finish, attempt, key)
+        if self.transcripts is not None:
+            seconds = time.monotonic() - started
+            name = self.transcripts.keep(self.model, messages, tools, reply, seconds)
+            reply = replace(reply, transcript=name)
+        if self.memory is not None and key:
+            self.memory.put(key, packed(reply), usd, usage.total)
+        return reply
 
     async def _stream(
         self,

@@ -14,7 +14,9 @@ from agents.fingerprint import fingerprint
 from agents.insight import relevant
 from agents.llm.failures import LLMFailure
 from agents.llm.ledger import CapReached, PriceUnknown
-from agents.llm.messages import LLM, Conversation, Tool, ToolCall
+from agents.llm.loop import Done, converse
+from agents.llm.memory import Memory
+from agents.llm.messages import LLM, Tool, ToolCall
 from agents.llm.prompts import render
 from agents.protocols import GenerationContext, Proposal, Scored, Spent
 from insights_db.records import ValidationResult
@@ -32,7 +34,6 @@ TOOLS = (
     Tool("check", "Interpret a candidate and search for races, bounds faults and wrong values.", _SOURCE),
     Tool("submit", "Hand in the finished candidate. Ends your work.", _SOURCE),
 )
-_LONGEST_RESULT = 6000
 
 
 class Toolbox(Protocol):
@@ -64,6 +65,10 @@ class LLMGenerator:
         self._max_tokens = max_tokens
         self.problems: list[str] = []
 
+    def remember(self, memory: Memory) -> None:
+        """Keep every answer in `memory` before it is used."""
+        self._llm.memory = memory
+
     def spent(self) -> Spent:
         """Dollars and tokens of all calls so far."""
         return Spent(self._llm.ledger.usd, self._llm.ledger.tokens)
@@ -73,7 +78,9 @@ class LLMGenerator:
         `problems`. Raises LLMFailure when every conversation failed, CapReached when money is out."""
         rng = random.Random(f"{context.seed}/{context.round}")
         plans = [self._plan(context, rng) for _ in range(context.group)]
-        outcomes = await asyncio.gather(*(self._one(context, plan) for plan in plans), return_exceptions=True)
+        outcomes = await asyncio.gather(
+            *(self._one(context, plan, place) for place, plan in enumerate(plans)), return_exceptions=True
+        )
         seen = {fingerprint(s.candidate.source) for s in context.history}
         found: list[Proposal] = []
         failures: list[BaseException] = []
@@ -112,33 +119,34 @@ class LLMGenerator:
         parent = rng.choice(pinned or correct or usable)
         return Plan(parent, "The parent is correct: make it faster without changing what it computes.", False)
 
-    async def _one(self, context: GenerationContext, plan: Plan) -> Proposal | None:
-        talk = Conversation()
-        talk.say("system", prompt_of(context, plan))
-        talk.say("user", "Begin.")
-        last = ""
-        for _ in range(self._steps):
-            reply = await self._llm.complete(talk.messages, TOOLS, max_tokens=self._max_tokens)
-            talk.answer(reply)
-            if not reply.calls:
-                talk.say("user", "Use the tools; call submit with the whole source when you are done.")
-                continue
-            for call in reply.calls:
-                source = source_of(call)
-                if source is None:
-                    talk.result(call, "the arguments are not a JSON object with the text `source`")
-                    continue
-                if call.name == "submit":
-                    return self._proposal(context, plan, source)
-                last = source
-                talk.result(call, await self._use(call.name, source, context))
-        return self._proposal(context, plan, last) if last else None
+    async def _one(self, context: GenerationContext, plan: Plan, place: int) -> Proposal | None:
+        drafts: list[str] = []
 
-    async def _use(self, tool: str, source: str, context: GenerationContext) -> str:
-        if tool not in {t.name for t in TOOLS}:
-            return f"there is no tool {tool!r}"
-        text = await self._toolbox.use(tool, source, context.task, context.workload)
-        return text if len(text) <= _LONGEST_RESULT else text[:_LONGEST_RESULT] + "\n[cut]"
+        def note(call: ToolCall) -> None:
+            source = source_of(call)
+            if source is not None and call.name != "submit":
+                drafts.append(source)
+
+        async def handle(call: ToolCall) -> str | Done[str]:
+            source = source_of(call)
+            if source is None:
+                return "the arguments are not a JSON object with the text `source`"
+            if call.name == "submit":
+                return Done(source)
+            return await self._toolbox.use(call.name, source, context.task, context.workload)
+
+        source = await converse(
+            self._llm,
+            f"generator/{context.round}/{place}",
+            prompt_of(context, plan),
+            TOOLS,
+            handle,
+            steps=self._steps,
+            max_tokens=self._max_tokens,
+            note=note,
+        )
+        source = source or (drafts[-1] if drafts else "")
+        return self._proposal(context, plan, source) if source else None
 
     def _proposal(self, context: GenerationContext, plan: Plan, source: str) -> Proposal:
         parent = plan.parent.candidate if plan.parent else None

@@ -3,9 +3,12 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from agents.llm.ledger import Ledger, Usage
+
+if TYPE_CHECKING:
+    from agents.llm.memory import Memory
 
 Message = dict[str, Any]
 """A chat message in the OpenAI form."""
@@ -74,16 +77,19 @@ class LLM(Protocol):
 
     model: str
     ledger: Ledger
+    memory: "Memory | None"
 
     async def complete(
         self,
         messages: list[Message],
         tools: tuple[Tool, ...] = (),
         *,
+        scope: str = "",
         max_tokens: int = 8192,
         on_text: Callable[[str], None] | None = None,
     ) -> Reply:
-        """One answer, streamed to `on_text`. Raises LLMFailure, CapReached, PriceUnknown."""
+        """One answer, streamed to `on_text`; one that was given to the same request in the same `scope`
+        before is given again, unpaid. Raises LLMFailure, CapReached, PriceUnknown."""
         ...
 
 
