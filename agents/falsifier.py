@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from agents import synthesis
+from agents import recipes, synthesis
 from agents.protocols import Verdict
 from agents.sizes import small_workloads, smaller
 from insights_db.records import Candidate, Counterexample, SourcePoint
@@ -30,7 +30,9 @@ from semantics.task import Task, Workload
 Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 WRONG_VALUE = "WRONG VALUE"
-_WORK, _CHEAP = 400_000, 6_000
+MOST_WORK = 400_000
+"""Floating-point operations of the largest size that is run whole."""
+_WORK, _CHEAP = MOST_WORK, 6_000
 _FUEL = 200_000
 _RTOL, _NORM = 1e-5, 1e-6
 _GROSS = 0.05
@@ -150,6 +152,21 @@ class Attack:
                 return finding
         return None
 
+    def trial(self, workload: Workload, inputs: str, seconds: float) -> Finding | None:
+        """One run at given sizes on inputs as `agents.recipes` names them. A size that the task or the
+        candidate does not allow finds nothing. Raises BadRecipe."""
+        self._deadline = time.monotonic() + seconds
+        plan = self._plan(workload) if self.task.broken_constraint(workload) is None else None
+        if plan is None:
+            return None
+        if inputs == recipes.ANY:
+            fault = self._sparse_fault(workload)
+            return None if fault is None else self._of_fault(fault, workload, inputs)
+        if self.task.work(workload)[0] > _WORK:
+            return None
+        precision: interp.Precision = "float32" if inputs.endswith(recipes.FLOAT32) else "float64"
+        return self._try(workload, plan, inputs.removesuffix(recipes.FLOAT32), precision)
+
     def _warm_up(self) -> None:
         """The first use of the oracle may import a library: outside the time limit."""
         tiny = next(small_workloads(self.task, self.workload, _WORK), None)
@@ -215,7 +232,7 @@ class Attack:
         workload = self.workload
         if fault.kind is FaultKind.INT_OVERFLOW:
             workload, fault = self._threshold(fault)
-        return self._of_fault(fault, workload, "any")
+        return self._of_fault(fault, workload, recipes.ANY)
 
     def _sparse_fault(self, workload: Workload, limit: int = 3) -> Fault | None:
         plan = self._plan(workload)
@@ -256,13 +273,13 @@ class Attack:
     def _try(
         self, workload: Workload, plan: core.Plan, name: str, precision: interp.Precision = "float64"
     ) -> Finding | None:
-        arrays = synthesis.draw(self.task, workload, name, self.seed)
+        arrays = recipes.drawn(self.task, workload, name, self.seed)
         left = max(0.2, self._deadline - time.monotonic())
         work = self.task.work(workload)[0]
         fuel = _FUEL + 100 * work
         result = interp.run(plan, arrays, fuel=fuel, precision=precision, seconds=left)
         self._count(result)
-        inputs = name if precision == "float64" else f"{name}, in float32"
+        inputs = name if precision == "float64" else name + recipes.FLOAT32
         faults = result.faults if precision == "float64" else ()
         if result.steps >= fuel and work > _CHEAP:
             return None

@@ -182,7 +182,7 @@ class Obligation(Record):
 
 class Proof(Record):
     """Outcome for one candidate at one workload. `key` is the hash of source, launch, task, spec, Lean
-    package and toolchain."""
+    package and toolchain. `prover` says who found the proof; `counterexample` is why it is refuted."""
 
     candidate: str
     key: str
@@ -192,6 +192,8 @@ class Proof(Record):
     reason: str = ""
     seconds: float = 0.0
     file: str = ""
+    prover: str = "automatic"
+    counterexample: Counterexample | None = None
 
 
 class Assumption(Record):

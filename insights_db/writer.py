@@ -4,7 +4,15 @@ import json
 import sqlite3
 from datetime import UTC, datetime
 
-from insights_db.records import Candidate, Certificate, Counterexample, Evaluation, Insight, Proof, ProofStatus
+from insights_db.records import (
+    Candidate,
+    Certificate,
+    Counterexample,
+    Evaluation,
+    Insight,
+    Proof,
+    ProofStatus,
+)
 
 
 class Writer:

@@ -1,6 +1,6 @@
 """The person's configuration: `~/.config/kshell/config.toml`, then `KSHELL_*` variables over it.
 
-Keys of model providers are read from the environment only and never written anywhere."""
+Keys of model providers are read from the environment or the system's keyring and never written anywhere."""
 
 import os
 import re
@@ -29,6 +29,7 @@ class RunDefaults(_Section):
     seed: int | None = Field(default=None, ge=0)
     prove: Literal["rounds", "end", "never"] | None = None
     jobs: int | None = Field(default=None, ge=1, le=64)
+    agents: tuple[Literal["verifier", "prover", "insight"], ...] | None = None
     max_usd: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
     max_seconds: float | None = Field(default=None, gt=0)
@@ -37,20 +38,28 @@ class RunDefaults(_Section):
 
 
 class Models(_Section):
-    """`[models]`: a litellm model name per role; `default` serves the roles that have none."""
+    """`[models]`: a litellm model name per role; `default` serves the roles that have none. `timeouts` are
+    seconds until the first word of an answer, between two, and for a whole answer."""
 
     default: str = ""
     manifest: str = ""
     synthesis: str = ""
     generator: str = ""
     insight: str = ""
+    verifier: str = ""
     prover: str = ""
     analyst: str = ""
+    second: str = ""
     api_base: str = ""
+    timeouts: tuple[float, float, float] | None = None
+
+    def own(self, role: str) -> str:
+        """The model named for a role alone; the empty string when there is none."""
+        return str(getattr(self, role))
 
     def of(self, role: str) -> str:
         """The model of a role; the empty string when neither it nor `default` is set."""
-        return str(getattr(self, role)) or self.default
+        return self.own(role) or self.default
 
 
 class PriceOf(_Section):
@@ -75,8 +84,11 @@ class Config(_Section):
     tui: Interface = Interface()
 
 
+ROLES = ("manifest", "synthesis", "generator", "insight", "verifier", "prover", "analyst", "second")
 _VARIABLES = {
     "KSHELL_MODEL": ("models", "default"),
+    **{f"KSHELL_MODEL_{role.upper()}": ("models", role) for role in ROLES},
+    "KSHELL_API_BASE": ("models", "api_base"),
     "KSHELL_DEVICE": ("run", "device"),
     "KSHELL_GENERATOR": ("run", "generator"),
     "KSHELL_JOBS": ("run", "jobs"),
@@ -116,7 +128,7 @@ def _read(path: Path) -> dict[str, dict[str, object]]:
     for place, name in _walk(values):
         if re.search(r"(^|[_-])(key|token|secret|password)$", name, re.IGNORECASE):
             raise UserError(
-                f"{path}: {place} looks like a key; keys are read from the environment only, "
+                f"{path}: {place} looks like a key; keys are read from the environment or a keyring only, "
                 "for example OPENAI_API_KEY: delete it here"
             )
     return values

@@ -143,11 +143,57 @@ def _gpu() -> Finding:
 
 
 def _keys() -> Finding:
-    present = [name for name in KEYS if os.environ.get(name)]
+    from kshell import keys
+
+    present = [f"{name} set" for name in KEYS if os.environ.get(name)]
+    present += [
+        f"{name} in the keyring" for name in KEYS if not os.environ.get(name) and keys.from_keyring(name)
+    ]
     if not present:
-        advice = f"the llm generator needs a key in the environment, such as {KEYS[0]}; builtin needs none"
+        advice = (
+            f"roles of language models need a key in the environment, such as {KEYS[0]}; builtin needs none"
+        )
         return Finding("model keys", False, False, "none", advice)
-    return Finding("model keys", True, False, f"{', '.join(present)} set")
+    return Finding("model keys", True, False, ", ".join(present))
+
+
+def _keyring() -> Finding:
+    from kshell import keys
+
+    if keys.keyring_present():
+        how = f"`keyring set {keys.SERVICE} {KEYS[0]}` keeps a key there"
+        return Finding("keyring", True, False, f"the keyring package is installed; {how}")
+    advice = "keys come from the environment; `pip install keyring` adds the system's keyring"
+    return Finding("keyring", False, False, "the keyring package is not installed", advice)
+
+
+def _models() -> Finding:
+    from kshell import config, keys, models
+
+    try:
+        chosen = config.load()
+    except UserError as error:
+        return Finding("models", False, False, "cannot be read", str(error))
+    named = {role: chosen.models.of(role) for role in config.ROLES if chosen.models.of(role)}
+    if not named:
+        advice = f"roles of language models need one: KSHELL_MODEL or [models] default in {_config_file()}"
+        return Finding("models", False, False, "none is named; everything built in works without", advice)
+    found = "; ".join(f"{role}: {model}" for role, model in named.items())
+    for model in dict.fromkeys(named.values()):
+        variable = keys.variable_of(model)
+        local = bool(chosen.models.api_base)
+        if variable and not local and not os.environ.get(variable) and not keys.from_keyring(variable):
+            return Finding("models", False, False, found, f"{model} needs {variable} in the environment")
+        if models.price_of(model, chosen) is None:
+            advice = f"the price of {model} is unknown; {models.how_to_price(model)}"
+            return Finding("models", False, False, found, advice)
+    return Finding("models", True, False, found)
+
+
+def _config_file() -> str:
+    from kshell import paths
+
+    return str(paths.config_file())
 
 
 def _terminal() -> Finding:
@@ -168,7 +214,9 @@ _LOOKS: tuple[Callable[[], Finding], ...] = (
     _config,
     _nvcc,
     _gpu,
+    _models,
     _keys,
+    _keyring,
     _terminal,
 )
 

@@ -187,7 +187,8 @@ class Problem(_Event):
 
 
 class SessionFinished(_Event):
-    """`outcome` is one line for a person; `promoted` lists candidate ids."""
+    """`outcome` is one line for a person; `promoted` lists candidate ids; `scores` has the points of each
+    agent that has any, by what they are for."""
 
     kind: Literal["session_finished"] = "session_finished"
     session: str
@@ -196,6 +197,7 @@ class SessionFinished(_Event):
     best_ms: float | None
     first_best_ms: float | None
     promoted: tuple[str, ...]
+    scores: dict[str, dict[str, int]] = Field(default_factory=dict)
     interrupted: bool = False
 
 

@@ -1,42 +1,118 @@
-"""The language model of a session: its name, its price, its account."""
+"""The language models of a session: one client a role, one account for all."""
 
+import os
+from dataclasses import dataclass, field
 from typing import Any
 
-from agents.llm.client import LiteLLM
+from agents.llm.client import LiteLLM, Watchdog
 from agents.llm.ledger import Caps, Ledger, Price
 from agents.llm.transcripts import Transcripts
-from kshell import paths
+from agents.protocols import Spent
+from kshell import keys, paths
 from kshell.config import Config, load
 from kshell.engine.settings import Settings
 from kshell.errors import UserError
 
 
-def language_model(settings: Settings, config: Config | None = None) -> LiteLLM:
-    """The client of the generator's model. Raises UserError when no model is named.
+@dataclass(slots=True)
+class Team:
+    """Clients by role over one ledger. It is the session's meter."""
 
-    The price comes from the configuration, else from litellm's own list; a price of zero in that list
-    counts as unknown."""
+    settings: Settings
+    config: Config
+    ledger: Ledger
+    unpriced: list[str] = field(default_factory=list)
+    carried: Spent = field(default_factory=Spent)
+
+    def spent(self) -> Spent:
+        """Dollars and tokens of all calls of all roles."""
+        return Spent(self.ledger.usd + self.carried.usd, self.ledger.tokens + self.carried.tokens)
+
+    def carry(self, paid: Spent) -> None:
+        """Count what an earlier process paid and could not note."""
+        self.carried = paid
+
+    def llm(self, role: str) -> LiteLLM:
+        """The client of a role. Raises UserError when no model is named for it, or when a cap in dollars
+        is set and nobody said what the model costs."""
+        model = model_of(role, self.settings.model, self.config)
+        if not model:
+            raise UserError(
+                f"the {role} needs a model: give --model NAME, set KSHELL_MODEL, or [models] default in "
+                f"{paths.config_file()}"
+            )
+        self._price(model)
+        watch = self.config.models.timeouts
+        dog = Watchdog(*watch) if watch is not None else Watchdog()
+        transcripts = Transcripts(paths.home() / "transcripts")
+        options = client_options(model, self.config)
+        return LiteLLM(model, self.ledger, transcripts, watchdog=dog, options=options)
+
+    def _price(self, model: str) -> None:
+        if self.ledger.price(model) is not None:
+            return
+        price = price_of(model, self.config)
+        if price is not None:
+            self.ledger.prices = {**self.ledger.prices, model: price}
+        elif self.settings.max_usd is not None:
+            raise UserError(unknown_price(model))
+        elif model not in self.unpriced:
+            self.unpriced.append(model)
+
+    def remarks(self) -> list[str]:
+        """What a person should know of the account, one line each."""
+        return [
+            f"the price of {model} is unknown: tokens are counted, dollars are not; {how_to_price(model)}"
+            for model in self.unpriced
+        ]
+
+
+def how_to_price(model: str) -> str:
+    """What to write where."""
+    return (
+        f'put [prices."{model}"] input = DOLLARS, output = DOLLARS (a million tokens) into '
+        f"{paths.config_file()}"
+    )
+
+
+def unknown_price(model: str) -> str:
+    """Why a session with a cap in dollars does not start."""
+    return f"--max-usd is set and the price of {model} is unknown: {how_to_price(model)}"
+
+
+def model_of(role: str, chosen: str, config: Config) -> str:
+    """The model of a role: the generator's is the one chosen for the run, the others' the one configured
+    for them first. The empty string when there is none."""
+    own = config.models.own(role)
+    first, second = (chosen, own) if role == "generator" else (own, chosen)
+    return first or second or config.models.default
+
+
+def team(settings: Settings, config: Config | None = None) -> Team:
+    """The clients of a session."""
     config = config or load()
-    model = settings.model or config.models.of("generator")
-    if not model:
-        raise UserError(
-            "--generator llm needs a model: give --model NAME, set KSHELL_MODEL, or [models] default in "
-            f"{paths.config_file()}"
-        )
     caps = Caps(settings.max_usd, settings.max_tokens, settings.max_seconds)
-    price = price_of(model, config)
-    ledger = Ledger(caps, {model: price} if price else {})
+    return Team(settings, config, Ledger(caps, {}))
+
+
+def language_model(settings: Settings, config: Config | None = None) -> LiteLLM:
+    """The client of the generator's model alone."""
+    return team(settings, config).llm("generator")
+
+
+def client_options(model: str, config: Config) -> dict[str, Any]:
+    """What the client is told beside the request. A key from the keyring is among it, and nowhere else."""
     options: dict[str, Any] = {"api_base": config.models.api_base} if config.models.api_base else {}
-    return LiteLLM(model, ledger, Transcripts(paths.home() / "transcripts"), options=options)
+    key = keys.key_of(model)
+    return {**options, "api_key": key} if key else options
 
 
 def price_of(model: str, config: Config) -> Price | None:
-    """Dollars a million tokens, or None when nobody says."""
+    """Dollars a million tokens: from the configuration, else from litellm's own list, where a price of
+    zero counts as unknown. None when nobody says."""
     told = config.prices.get(model)
     if told is not None:
         return Price(told.input, told.output)
-    import os
-
     os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
     os.environ.setdefault("LITELLM_OFFLINE_MODE", "true")
     import litellm

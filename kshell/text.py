@@ -9,6 +9,7 @@ from typing import TextIO
 from insights_db.records import ProofStatus
 from kshell import events as ev
 from kshell import summary
+from kshell.engine import scores
 from kshell.engine.state import SessionState
 
 HEARTBEAT = 10.0
@@ -39,7 +40,9 @@ def describe(event: ev.Event, state: SessionState) -> list[str]:
             about = f" {event.candidate}" if event.candidate else ""
             return [f"  problem in {event.where}{about}: {_short(event.message, 400)}"]
         case ev.SessionFinished():
-            return [f"session {event.session}: {event.outcome}", *(f"  {x}" for x in summary.lines(state))]
+            board = [f"  {scores.line(agent, points)}" for agent, points in event.scores.items()]
+            found = [f"  {line}" for line in summary.lines(state)]
+            return [f"session {event.session}: {event.outcome}", *found, *board]
         case _:
             return _of_candidate(event, state)
 

@@ -7,16 +7,21 @@ from kshell import paths
 from kshell.errors import UserError, nearest
 
 if TYPE_CHECKING:
+    from agents.falsifier import Oracle
     from agents.protocols import Generator, Verifier
     from insights_db.store import SessionRecord, Store
     from kshell.engine.control import Control
-    from kshell.engine.desk import Parts
+    from kshell.engine.desk import Parts, Teacher
     from kshell.engine.session import Session
     from kshell.engine.settings import Settings
     from kshell.events import Event
+    from kshell.models import Team
     from kshell.protocols import Evaluator, Prover
     from kshell.tui.home import Home
     from semantics.task import Task, Workload
+
+
+_PROOF_TRIES = 6
 
 
 def open_app() -> int:
@@ -93,14 +98,22 @@ def workload(chosen: "Task", sizes: Sequence[str] = (), seed: int = 0) -> "Workl
     return made
 
 
-def generator(settings: "Settings", device: "Evaluator", attackers: "tuple[Verifier, ...]") -> "Generator":
+def generator(
+    settings: "Settings",
+    device: "Evaluator",
+    attackers: "tuple[Verifier, ...]",
+    models: "Team | None" = None,
+) -> "Generator":
     """The generator the settings name; a model's gets the device and the verifiers as tools."""
     if settings.generator == "llm":
         from agents.llm.generator import LLMGenerator
         from kshell.engine.toolbox import StageTools
-        from kshell.models import language_model
+        from kshell.models import team
 
-        return LLMGenerator(language_model(settings), StageTools(device, attackers))
+        models = models or team(settings)
+        made = LLMGenerator(models.llm("generator"), StageTools(device, attackers))
+        made.problems += models.remarks()
+        return made
     from agents.builtin import BuiltinGenerator
     from kshell import tasks
 
@@ -140,13 +153,22 @@ def _cuda() -> "Evaluator":
     return CudaEvaluator(partial(reference.compute, device="cuda"), gpus=visible_gpus(), timer=timer)
 
 
-def verifiers() -> "tuple[Verifier, ...]":
-    """The verifiers that attack candidates."""
-    from agents.falsifier import Falsifier, oracle_of_specs
+def oracle() -> "Oracle":
+    """What the outputs of a task should be, by its spec, else by its reference."""
+    from agents.falsifier import oracle_of_specs
     from kshell import tasks
     from kshell.tasks import reference
 
-    return (Falsifier(oracle_of_specs(tasks.spec_of, reference.compute)),)
+    return oracle_of_specs(tasks.spec_of, reference.compute)
+
+
+def verifiers() -> "tuple[Verifier, ...]":
+    """The verifiers that attack candidates: what broke others first, then the search for something new."""
+    from agents.falsifier import Falsifier
+    from agents.regression import Regression
+
+    judge = oracle()
+    return (Regression(judge), Falsifier(judge))
 
 
 def prover() -> "Prover":
@@ -163,14 +185,54 @@ def parts(settings: "Settings") -> "Parts":
     from kshell.export import export
 
     device, attackers = evaluator(settings), verifiers()
+    if settings.generator != "llm" and not settings.agents:
+        return Parts(
+            generator=generator(settings, device, attackers),
+            evaluator=device,
+            verifiers=attackers,
+            prover=prover(),
+            distill=distill,
+            export=export,
+        )
+    from kshell.models import team
+
+    models = team(settings)
     return Parts(
-        generator=generator(settings, device, attackers),
+        generator=generator(settings, device, attackers, models),
         evaluator=device,
-        verifiers=attackers,
-        prover=prover(),
+        verifiers=(*attackers, *_model_verifiers(settings, models)),
+        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else prover(),
         distill=distill,
         export=export,
+        teacher=_teacher(models) if "insight" in settings.agents else None,
+        meter=models,
     )
+
+
+def _model_verifiers(settings: "Settings", models: "Team") -> "tuple[Verifier, ...]":
+    if "verifier" not in settings.agents:
+        return ()
+    from agents.llm.verifier import LLMVerifier
+
+    return (LLMVerifier(models.llm("verifier"), oracle()),)
+
+
+def _model_prover(settings: "Settings", models: "Team", attackers: "tuple[Verifier, ...]") -> "Prover":
+    from agents.llm.proving import ProofAgents
+    from agents.llm.verifier import LLMVerifier
+    from kshell.prover import LeanProver
+    from kshell.prover.team import TeamProver
+
+    tries = min(_PROOF_TRIES, settings.max_proof_tries or _PROOF_TRIES)
+    agents = ProofAgents(models.llm("prover"), models.llm("analyst"), models.llm("second"), tries=tries)
+    probe = LLMVerifier(models.llm("verifier"), oracle())
+    return TeamProver(LeanProver(), agents, (*attackers, probe))
+
+
+def _teacher(models: "Team") -> "Teacher":
+    from agents.llm.distiller import LLMDistiller
+
+    return LLMDistiller(models.llm("insight"))
 
 
 def session(
@@ -188,6 +250,8 @@ def session(
 def resumed(database: "Store", record: "SessionRecord", settings: "Settings") -> "Session":
     """A past session that will go on from its log, with these settings. Its agents get what the caps
     leave of money and tokens."""
+    from agents.protocols import Spent
+    from kshell.engine.budget import Prepaid
     from kshell.engine.log import EventLog
     from semantics.task import Task, Workload
 
@@ -199,8 +263,16 @@ def resumed(database: "Store", record: "SessionRecord", settings: "Settings") ->
             f"`kshell replay {record.name}` shows the session"
         ) from None
     sizes = Workload(axes=record.axes, seed=settings.seed)
-    left = settings.left_of(EventLog(database, record.name).state.budget)
-    return _session(database, record.name, chosen, sizes, settings, parts(left))
+    budget = EventLog(database, record.name).state.budget
+    usd, tokens = database.paid(record.name)
+    unbooked = Spent(max(0.0, usd - budget.usd), max(0, tokens - budget.tokens))
+    spent = budget.model_copy(
+        update={"usd": budget.usd + unbooked.usd, "tokens": budget.tokens + unbooked.tokens}
+    )
+    made = parts(settings.left_of(spent))
+    if isinstance(made.meter, Prepaid):
+        made.meter.carry(unbooked)
+    return _session(database, record.name, chosen, sizes, settings, made)
 
 
 def _session(

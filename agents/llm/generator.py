@@ -18,6 +18,7 @@ from agents.llm.loop import Done, converse
 from agents.llm.memory import Memory
 from agents.llm.messages import LLM, Tool, ToolCall
 from agents.llm.prompts import render
+from agents.llm.signature import signature
 from agents.protocols import GenerationContext, Proposal, Scored, Spent
 from insights_db.records import ValidationResult
 from semantics.task import Task, Workload
@@ -168,10 +169,6 @@ def source_of(call: ToolCall) -> str | None:
 def prompt_of(context: GenerationContext, plan: Plan) -> str:
     """The system prompt of one conversation."""
     task, workload = context.task, context.workload
-    shapes = task.shapes(workload)
-    lines = [f"- input {t.name}: float32 {list(shapes[t.name])} = {list(t.shape)}" for t in task.inputs]
-    lines += [f"- output {t.name}: float32 {list(shapes[t.name])} = {list(t.shape)}" for t in task.outputs]
-    lines += [f"- axis {name} = {value}" for name, value in workload.axes.items()]
     parameters = ", ".join(
         [f"const float* {t.name}" for t in task.inputs]
         + [f"float* {t.name}" for t in task.outputs]
@@ -183,7 +180,7 @@ def prompt_of(context: GenerationContext, plan: Plan) -> str:
     return render(
         "generator",
         title=task.title,
-        signature="\n".join(lines),
+        signature=signature(task, workload),
         reference=task.reference.strip(),
         parameters=parameters,
         device=context.device,

@@ -14,6 +14,8 @@ from agents.llm.messages import LLM, Conversation, Message, Tool, ToolCall
 T = TypeVar("T")
 
 LONGEST_RESULT = 6000
+NOTHING: dict[str, object] = {"type": "object", "properties": {}}
+"""The schema of a tool without arguments."""
 
 
 @dataclass(frozen=True, slots=True)

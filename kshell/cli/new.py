@@ -88,7 +88,17 @@ def _draft(args: argparse.Namespace) -> "Draft | None":
 
 def _by_model(args: argparse.Namespace, text: str, code: str) -> "Draft | None":
     """A draft by the manifest role; None when no model is named."""
-    return None
+    import asyncio
+
+    from kshell.config import load
+    from kshell.models import model_of
+
+    config = load()
+    if not model_of("manifest", args.model or "", config):
+        return None
+    from kshell.tasks.drafting import by_model
+
+    return asyncio.run(by_model(text, code, args.model or "", args.max_usd, config))
 
 
 def _pairs(option: str, given: list[str], kind: type[int] | type[float]) -> list[tuple[str, float]]:

@@ -27,6 +27,20 @@ AMOUNT = number(float, 0, "a number from 0 up")
 SECONDS = number(float, 0.001, "a number of seconds above 0")
 
 
+ROLES = ("verifier", "prover", "insight")
+
+
+def roles(text: str) -> tuple[str, ...]:
+    """An argparse type: roles of language models, separated by commas."""
+    if text == "all":
+        return ROLES
+    found = tuple(part.strip() for part in text.split(",") if part.strip())
+    unknown = [name for name in found if name not in ROLES]
+    if unknown or not found:
+        raise argparse.ArgumentTypeError(f"{text!r} is not made of {', '.join(ROLES)}, or all")
+    return tuple(dict.fromkeys(found))
+
+
 def budget(parser: argparse.ArgumentParser) -> None:
     """The caps of a session."""
     caps = parser.add_argument_group("caps")

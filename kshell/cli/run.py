@@ -10,7 +10,7 @@ Several tasks are several sessions, one after the other. On a terminal the app s
 live; elsewhere, and with --headless, lines of text do; --json prints one event a line. Ctrl-C stops
 cleanly and `kshell resume` goes on. Exit code 0: a kernel was promoted; 1: none was."""
 
-_CHOICES = ("generator", "model", "device", "seed", "prove", "jobs")
+_CHOICES = ("generator", "model", "agents", "device", "seed", "prove", "jobs")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -21,6 +21,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--generator", choices=("builtin", "llm"), help="who proposes kernels (default builtin)"
     )
     parser.add_argument("--model", metavar="M", help="the model of --generator llm, as litellm names it")
+    parser.add_argument(
+        "--agents",
+        type=options.roles,
+        metavar="ROLES",
+        help="further roles a model plays: verifier,prover,insight or all (default none)",
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), help="where kernels run (default cpu)")
     parser.add_argument(
         "--seed", type=options.COUNT, metavar="S", help="fixes the generator's choices (default 0)"
@@ -40,6 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from insights_db.store import Store
     from kshell import config, wiring
+    from kshell.cli import prices
     from kshell.cli.known import session_names
     from kshell.cli.live import follow
     from kshell.engine.control import Control
@@ -50,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
     defaults = config.load().run.model_dump(exclude_none=True)
     settings = options.validated({**defaults, **options.given(args, (*_CHOICES, *options.CAPS))})
     assert isinstance(settings, Settings)
+    prices.ask(settings)
     sizes = {name: wiring.workload(task, args.size, settings.seed) for name, task in tasks.items()}
     with wiring.store() as store:
         plan = session_names(store, [tasks[name].name for name in args.task], args.session)

@@ -15,6 +15,15 @@ class Metered(Protocol):
         ...
 
 
+@runtime_checkable
+class Prepaid(Metered, Protocol):
+    """A meter that takes over what was paid before the process was cut, and is in no event yet."""
+
+    def carry(self, paid: Spent) -> None:
+        """Count this as spent too; no cap holds it back, since it is spent."""
+        ...
+
+
 def exhausted(budget: Budget) -> str | None:
     """Why no more candidates may be made, as one line; None while they may."""
     if budget.max_usd is not None and budget.usd >= budget.max_usd:

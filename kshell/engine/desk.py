@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from agents.llm.memory import Memory
 from agents.protocols import Generator, Scored, Spent, Verifier
 from insights_db.records import Candidate, Certificate, Insight
 from insights_db.store import Store
@@ -35,6 +36,33 @@ class Complaining(Protocol):
     problems: list[str]
 
 
+@runtime_checkable
+class Remembering(Protocol):
+    """An agent that keeps paid answers before it uses them."""
+
+    def remember(self, memory: Memory, /) -> None:
+        """Keep them there."""
+        ...
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """A verifier that tries what broke other candidates; `idle` while it knows nothing."""
+
+    @property
+    def idle(self) -> bool: ...
+
+    def learn(self, cases: Iterable[tuple[dict[str, int], str]], /) -> None:
+        """Take in sizes and inputs."""
+        ...
+
+
+class Teacher(Protocol):
+    """Says the insights of a round again, for those who come later. The numbers stay as measured."""
+
+    async def teach(self, number: int, measured: list[Insight], task: Task, device: str) -> list[Insight]: ...
+
+
 class Distill(Protocol):
     """Makes an insight of a change: the parent as it was measured (None for a first attempt) and the
     child. None when the change teaches nothing."""
@@ -54,7 +82,8 @@ class Export(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The agents and devices of a session."""
+    """The agents and devices of a session. `meter` counts what all model calls cost; without one each
+    agent is asked for its own."""
 
     generator: Generator
     evaluator: Evaluator
@@ -62,6 +91,8 @@ class Parts:
     prover: Prover
     distill: Distill
     export: Export
+    teacher: Teacher | None = None
+    meter: Metered | None = None
 
 
 @dataclass(slots=True)
@@ -132,6 +163,8 @@ class Desk:
         return self.state.candidates[candidate]
 
     def _paid(self) -> Spent:
+        if self.parts.meter is not None:
+            return self.parts.meter.spent()
         metered = [
             p for p in (self.parts.generator, self.parts.prover, *self.parts.verifiers) if _is_metered(p)
         ]

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+from agents.llm.failures import LLMFailure
+from agents.llm.ledger import CapReached, PriceUnknown
 from agents.protocols import Scored
 from insights_db.errors import StoreError
 from insights_db.records import CompileResult, Insight, ProfileResult, Reward, ValidationResult
@@ -132,6 +134,20 @@ def _insight(desk: Desk, known: CandidateState, reward: Reward) -> Insight | Non
     before = Scored(parent.candidate, parent.evaluation, parent.reward) if parent and parent.reward else None
     after = Scored(known.candidate, known.evaluation, reward)
     return desk.parts.distill(before, after, desk.task, desk.parts.evaluator.device)
+
+
+async def lessons_of(desk: Desk, number: int) -> list[ev.Event]:
+    """The insights of a round in a teacher's words, for the batch that ends the round."""
+    if desk.parts.teacher is None:
+        return []
+    ids = {known.id for known in desk.state.of_round(number)}
+    measured = [i for i in desk.state.insights if i.after in ids and not i.retracted]
+    device = desk.parts.evaluator.device
+    try:
+        found = await desk.parts.teacher.teach(number, measured, desk.task, device)
+    except (LLMFailure, CapReached, PriceUnknown) as error:
+        return [desk.trouble("insight", str(error))]
+    return [ev.InsightDistilled(insight=insight) for insight in found]
 
 
 def _notice_dead_device(desk: Desk, number: int) -> None:

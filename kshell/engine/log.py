@@ -71,6 +71,7 @@ def project(writer: Writer, session: str, state: SessionState, event: ev.Event) 
         case ev.CounterexampleFound(candidate=identity):
             known = state.candidates[identity]
             writer.retract(identity)
+            writer.broken(state.task, event.verifier, identity, event.counterexample)
             writer.evaluation(session, known.evaluation, known.reward.value if known.reward else None)
         case ev.ProofFinished(proof=proof):
             writer.proof(proof)

@@ -4,11 +4,13 @@ import asyncio
 import threading
 from pathlib import Path
 
+from agents.llm.failures import LLMFailure
+from agents.llm.ledger import CapReached, PriceUnknown
 from insights_db.errors import StoreError
-from insights_db.records import Certificate, Obligation, Proof, ProofStatus, Reward
+from insights_db.records import Certificate, Counterexample, Obligation, Proof, ProofStatus, Reward
 from kshell import events as ev
 from kshell.engine.budget import no_more_proofs
-from kshell.engine.desk import Desk
+from kshell.engine.desk import Desk, Learning
 from kshell.engine.promotion import fits, obstacle
 from kshell.engine.state import CandidateState, is_try
 from kshell.errors import UserError
@@ -19,7 +21,7 @@ async def attack(desk: Desk, known: CandidateState) -> bool:
     for verifier in desk.parts.verifiers:
         if not known.correct:
             break
-        if verifier.name in known.attacked:
+        if verifier.name in known.attacked or (isinstance(verifier, Learning) and verifier.idle):
             continue
         await desk.gate()
         desk.emit(ev.VerificationStarted(candidate=known.id, verifier=verifier.name))
@@ -28,8 +30,9 @@ async def attack(desk: Desk, known: CandidateState) -> bool:
         except (UserError, StoreError):
             raise
         except Exception as error:
+            told = str(error) if isinstance(error, LLMFailure | CapReached | PriceUnknown) else error
             desk.emit(
-                desk.trouble(verifier.name, error, known.id),
+                desk.trouble(verifier.name, told, known.id),
                 ev.VerificationFinished(
                     candidate=known.id, verifier=verifier.name, seconds=0.0, effort="failed by itself"
                 ),
@@ -47,7 +50,15 @@ async def attack(desk: Desk, known: CandidateState) -> bool:
         reason = f"refuted: {verdict.counterexample.fault}: {verdict.counterexample.message}"
         fallen = Reward(candidate=known.id, value=0.0, reason=reason)
         desk.emit(found, ev.RewardAssigned(reward=fallen), ending)
+        _learn(desk, verdict.counterexample)
     return known.correct
+
+
+def _learn(desk: Desk, found: Counterexample) -> None:
+    """What broke this candidate is tried on every later one."""
+    for verifier in desk.parts.verifiers:
+        if isinstance(verifier, Learning):
+            verifier.learn([(found.axes, found.inputs)])
 
 
 async def attack_round(desk: Desk, number: int) -> None:
@@ -83,7 +94,17 @@ async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bo
         desk.emit(ev.ProofFinished(candidate=known.id, proof=stored), desk.spend())
     else:
         proof = await _tried(desk, known, key)
-        desk.emit(ev.ProofFinished(candidate=known.id, proof=proof), desk.spend(proofs=int(is_try(proof))))
+        events: list[ev.Event] = [ev.ProofFinished(candidate=known.id, proof=proof)]
+        if proof.counterexample is not None:
+            found = proof.counterexample
+            reason = f"refuted: {found.fault}: {found.message}"
+            fallen = Reward(candidate=known.id, value=0.0, reason=reason)
+            events.append(
+                ev.CounterexampleFound(candidate=known.id, verifier=proof.prover, counterexample=found)
+            )
+            events.append(ev.RewardAssigned(reward=fallen))
+            _learn(desk, found)
+        desk.emit(*events, desk.spend(proofs=int(is_try(proof))))
     return await promote(desk, known)
 
 

@@ -20,9 +20,10 @@ from kshell.engine import machine
 from kshell.engine.budget import exhausted
 from kshell.engine.clock import WorkClock
 from kshell.engine.control import ON_CANDIDATES, Action, Control
-from kshell.engine.desk import Closing, Complaining, Desk, Parts
-from kshell.engine.evaluation import evaluate_round
+from kshell.engine.desk import Closing, Complaining, Desk, Learning, Parts, Remembering
+from kshell.engine.evaluation import evaluate_round, lessons_of
 from kshell.engine.log import EventLog, stored
+from kshell.engine.memory import SessionMemory
 from kshell.engine.promotion import digest, obstacle
 from kshell.engine.proving import attack_round, promote, prove, prove_last, prove_round, serve_asked
 from kshell.engine.settings import Settings
@@ -69,6 +70,11 @@ class Session:
             clock=clock,
             publish=self._queue.put_nowait,
         )
+        for part in (parts.generator, *parts.verifiers, parts.prover, parts.teacher):
+            if isinstance(part, Remembering):
+                part.remember(SessionMemory(store, name))
+            if isinstance(part, Learning):
+                part.learn(store.breaks(task.name))
 
     @property
     def state(self) -> SessionState:
@@ -217,7 +223,8 @@ class Session:
                 return
             if number < desk.settings.rounds:
                 await prove_round(desk, number)
-            desk.emit(self._round_finished(number), desk.spend(rounds=1))
+            lessons = await lessons_of(desk, number)
+            desk.emit(*lessons, self._round_finished(number), desk.spend(rounds=1))
 
     async def _between(self) -> bool:
         """Between two steps: pause, do what was asked for, and whether caps let the session go on."""
@@ -328,6 +335,7 @@ class Session:
                 best_ms=best.median_ms if best else None,
                 first_best_ms=first.median_ms if first else None,
                 promoted=tuple(known.id for known in state.promoted),
+                scores=state.scores.points(),
                 interrupted=interrupted,
             ),
         )

@@ -16,7 +16,7 @@ class Settings(BaseModel):
     only at the end, or never; `proof_seconds` is how long one may take. `prove_top` is how many of the
     best are tried at the end. `attack_top` is how many good candidates of a round the verifiers attack
     at once; a candidate is always attacked before a proof is tried. `jobs` is how many compiles may
-    overlap."""
+    overlap. `agents` are the further roles that a language model plays beside the built-in ones."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -25,6 +25,7 @@ class Settings(BaseModel):
     seed: int = Field(default=0, ge=0)
     generator: Literal["builtin", "llm"] = "builtin"
     model: str = ""
+    agents: tuple[Literal["verifier", "prover", "insight"], ...] = ()
     device: Literal["cpu", "cuda"] = "cpu"
     prove: Literal["rounds", "end", "never"] = "rounds"
     prove_top: int = Field(default=4, ge=1)

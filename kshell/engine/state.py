@@ -19,6 +19,7 @@ from insights_db.records import (
     Stage,
     ValidationResult,
 )
+from kshell.engine.scores import Scoreboard
 from kshell.events import (
     Budget,
     BudgetChanged,
@@ -170,6 +171,7 @@ class SessionState:
     problems: list[Problem] = field(default_factory=list)
     failure: Problem | None = None
     finished: SessionFinished | None = None
+    scores: Scoreboard = field(default_factory=Scoreboard)
 
     def apply(self, event: Event) -> None:
         """Take in one event. Events already taken in (by `seq`) change nothing."""
@@ -177,6 +179,7 @@ class SessionState:
             return
         self.seq = event.seq or self.seq + 1
         self.elapsed = max(self.elapsed, event.elapsed)
+        self.scores.apply(event)
         match event:
             case SessionStarted():
                 self._start(event)

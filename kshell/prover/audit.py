@@ -13,6 +13,7 @@ from kshell.prover.assumptions import assumptions
 from kshell.prover.axioms import ALLOWED
 from kshell.prover.keys import Subject, sha256
 from kshell.prover.prover import Report, check_emission, emitted
+from kshell.prover.submission import VERDICT as SUBMITTED
 from semantics.lean.file import Emission
 from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
@@ -67,6 +68,10 @@ async def audit(
 ) -> Audit:
     """Check a certificate from nothing. `task` is ours, by the certificate's name; nothing of the
     certificate but its source and sizes goes into what Lean checks."""
+    if certificate.theorem == SUBMITTED:
+        from kshell.prover.agent_proof import audit_agent_proof
+
+        return await audit_agent_proof(certificate, task, runner)
     findings, remade = compare(certificate, task)
     if remade is None or not all(finding.ok for finding in findings):
         return Audit(tuple(findings), runner.toolchain.id)
@@ -90,7 +95,37 @@ async def audit(
 
 def compare(certificate: Certificate, task: Task) -> tuple[list[Finding], tuple[Subject, Emission] | None]:
     """Everything that needs no Lean: hashes, statement, definitions, assumptions."""
-    findings = [
+    findings = basics(certificate, task)
+    if not all(finding.ok for finding in findings):
+        return findings, None
+    try:
+        known, emission = emitted(certificate.source, task, Workload(axes=certificate.axes))
+    except (Refusal, Unsupported) as problem:
+        return [*findings, Finding("source is parsed and emitted again", False, str(problem))], None
+    findings += [
+        _finding(
+            "launch", known.launch_hash == certificate.launch_hash, "the launch is not the one of this source"
+        ),
+        _finding("task text", known.task_hash == certificate.task_hash, "the task has changed since"),
+        _finding("spec", known.spec_hash == certificate.spec_hash, "the spec of the task is another one"),
+        _finding(
+            "statement",
+            emission.statement == certificate.statement,
+            "the statement is not the one of this source",
+        ),
+        _finding("theorem", emission.theorem == certificate.theorem, "it names another theorem"),
+        _finding(
+            "definitions",
+            emission.text == certificate.lean_file,
+            "the Lean file is not the one of this source",
+        ),
+    ]
+    return findings, (known, emission)
+
+
+def basics(certificate: Certificate, task: Task) -> list[Finding]:
+    """What does not depend on how the proof was found: version, task, source, sizes, package, lists."""
+    return [
         _finding("version", certificate.version == 1, f"version {certificate.version} is not known here"),
         _finding(
             "task", certificate.task == task.name, f"it is about {certificate.task!r}, not {task.name!r}"
@@ -127,31 +162,6 @@ def compare(certificate: Certificate, task: Task) -> tuple[list[Finding], tuple[
             f"it lists {', '.join(sorted(set(certificate.axioms) - set(ALLOWED)))}",
         ),
     ]
-    if not all(finding.ok for finding in findings):
-        return findings, None
-    try:
-        known, emission = emitted(certificate.source, task, Workload(axes=certificate.axes))
-    except (Refusal, Unsupported) as problem:
-        return [*findings, Finding("source is parsed and emitted again", False, str(problem))], None
-    findings += [
-        _finding(
-            "launch", known.launch_hash == certificate.launch_hash, "the launch is not the one of this source"
-        ),
-        _finding("task text", known.task_hash == certificate.task_hash, "the task has changed since"),
-        _finding("spec", known.spec_hash == certificate.spec_hash, "the spec of the task is another one"),
-        _finding(
-            "statement",
-            emission.statement == certificate.statement,
-            "the statement is not the one of this source",
-        ),
-        _finding("theorem", emission.theorem == certificate.theorem, "it names another theorem"),
-        _finding(
-            "definitions",
-            emission.text == certificate.lean_file,
-            "the Lean file is not the one of this source",
-        ),
-    ]
-    return findings, (known, emission)
 
 
 def _finding(name: str, ok: bool, detail: str) -> Finding:

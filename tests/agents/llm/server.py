@@ -49,6 +49,7 @@ class FakeProvider:
     headers: list[dict[str, str]] = field(default_factory=list)
     url: str = ""
     released: threading.Event = field(default_factory=threading.Event)
+    sent: int = 0
 
     def take(self) -> Behaviour:
         return self.script.pop(0) if self.script else Fail(500, "the script is over")
@@ -136,6 +137,7 @@ def handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
                 try:
                     self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
                     self.wfile.flush()
+                    provider.sent += 1
                 except OSError:
                     return
             self.wfile.write(b"data: [DONE]\n\n")
