@@ -33,7 +33,7 @@ def test_settings_are_read_and_variables_win(tmp_path: Path, monkeypatch: pytest
         ("[run]\nrounds = 0", "run.rounds: input should be greater than or equal to 1"),
         ('[run]\nrounds = "many"', "run.rounds: input should be a valid integer"),
         ('[models]\napi_key = "sk-1"', "models.api_key looks like a key"),
-        ('openai_secret = "x"', "read from the environment only"),
+        ('openai_secret = "x"', "read from the environment or a keyring only"),
     ],
 )
 def test_a_bad_file_is_one_line_with_file_and_setting(tmp_path: Path, text: str, says: str) -> None:
