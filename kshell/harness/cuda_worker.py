@@ -9,15 +9,19 @@ Needs cupy and numpy; torch only for the baselines.
 import json
 import os
 import sys
+import tempfile
 import time
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from kshell.harness import nvrtc
+
 GUARD = 4096
 POISON = np.uint32(0x7FC0DEAD)
-KEPT_MODELS = 8
+KEPT_MODELS, KEPT_BUILDS = 8, 64
 SCALARS = {"i32": np.int32, "u32": np.uint32, "i64": np.int64, "u64": np.uint64, "float": np.float32}
 
 
@@ -56,6 +60,10 @@ class Worker:
         self.plan: dict[str, Any] = {}
         self.sets: list[dict[str, Buffer]] = []
         self.models: dict[str, Any] = {}
+        self.built: dict[str, tuple[list[Any], float]] = {}
+        self.nvrtc = nvrtc.find()
+        major, minor = (cupy.cuda.Device().attributes[f"ComputeCapability{w}"] for w in ("Major", "Minor"))
+        self.arch = f"sm_{major}{minor}"
         self.flush = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], dtype=cupy.uint8)
 
     # ------------------------------------------------------------ requests
@@ -112,18 +120,8 @@ class Worker:
 
     def load(self, request: dict[str, Any]) -> dict[str, Any]:
         """Compile with NVRTC; the compile report per kernel."""
-        cupy = self.cupy
         self.sets = []
-        module = cupy.RawModule(
-            code=request["text"],
-            options=("--std=c++17", *request.get("options", [])),
-            name_expressions=list(dict.fromkeys(request["kernels"])),
-        )
-        try:
-            module.compile()
-            self.functions = [module.get_function(k) for k in request["kernels"]]
-        except cupy.cuda.compiler.CompileException as error:
-            raise Refused(_first_errors(str(error))) from error
+        self.functions, spilled = self._functions(request["text"], request["kernels"])
         report = {}
         for name, function in zip(request["kernels"], self.functions, strict=True):
             attributes = function.attributes
@@ -132,11 +130,30 @@ class Worker:
                 "shared_bytes": attributes["shared_size_bytes"],
                 "local_bytes": attributes["local_size_bytes"],
                 "max_threads": attributes["max_threads_per_block"],
+                "spill_bytes": spilled,
             }
         self.plan = request["plan"]
         for call, function in zip(self.plan["calls"], self.functions, strict=True):
             self._allow_shared(call, function)
         return {"report": report}
+
+    def _functions(self, text: str, kernels: list[str]) -> tuple[list[Any], float]:
+        """The loaded kernels and the bytes they spill; those of the last texts are kept."""
+        key = json.dumps([text, kernels])
+        if key not in self.built:
+            try:
+                built = self.nvrtc.compile(text, kernels, self.arch)
+            except nvrtc.CompileFailure as failure:
+                raise Refused(str(failure)) from failure
+            with tempfile.TemporaryDirectory(prefix="kshell-cubin-") as folder:
+                path = Path(folder) / "kernel.cubin"
+                path.write_bytes(built.cubin)
+                module = self.cupy.RawModule(path=str(path))
+                functions = [module.get_function(built.lowered[k]) for k in kernels]
+            while len(self.built) >= KEPT_BUILDS:
+                self.built.pop(next(iter(self.built)))
+            self.built[key] = functions, nvrtc.ptxas_report(built.log)["spill_bytes"]
+        return self.built[key]
 
     def _allow_shared(self, call: dict[str, Any], function: Any) -> None:
         limit = self.cupy.cuda.Device().attributes["MaxSharedMemoryPerBlockOptin"]
@@ -340,11 +357,6 @@ def _digest(cupy: Any, buffer: Buffer) -> int:
     words = buffer.all.astype(cupy.uint64)
     weights = cupy.arange(1, len(words) + 1, dtype=cupy.uint64)
     return int(cupy.sum(words * weights).get())
-
-
-def _first_errors(log: str) -> str:
-    lines = [line for line in log.splitlines() if "error" in line]
-    return "\n".join(lines[:5]) or log[-500:]
 
 
 def _answer(worker: Worker, request: dict[str, Any]) -> dict[str, Any]:

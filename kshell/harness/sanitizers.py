@@ -81,7 +81,7 @@ class SanitizerVerifier:
         self, candidate: Candidate, task: Task, shape: Workload, folder: Path
     ) -> Counterexample | None:
         try:
-            built = await build_program(candidate.source, task, shape, folder, self.arch)
+            built = await build_program(candidate.source, task, shape, folder, self.arch, guarded=False)
         except (Refusal, ProgramFailure) as error:
             return Counterexample(fault="NOT COMPILED", message=str(error), axes=shape.axes)
         drawn = await asyncio.to_thread(synthesis.draw, task, shape, "normal", 1)
@@ -127,6 +127,7 @@ class AgreementVerifier:
     arch: str = "native"
     name: str = "exported program"
     seed: int = 0
+    distributions: tuple[str, ...] = ("normal", "denormal")
 
     async def attack(self, candidate: Candidate, task: Task, workload: Workload) -> Verdict:
         """Build with nvcc, run, compare every bit. Raises ToolsMissing."""
@@ -144,20 +145,25 @@ class AgreementVerifier:
         return Verdict(self.name, found, time.perf_counter() - started, effort)
 
     async def _compare(self, candidate: Candidate, task: Task, shape: Workload) -> Counterexample | None:
-        drawn = await asyncio.to_thread(synthesis.draw, task, shape, "normal", 1)
         try:
+            exact = not adds_atomically(load(candidate.source).plan(task, shape))
             with tempfile.TemporaryDirectory(prefix="kshell-exported-") as temporary:
                 built = await build_program(candidate.source, task, shape, Path(temporary), self.arch)
-                outputs, _ = await run_program(built, drawn)
-            plan = load(candidate.source).plan(task, shape)
+                for name in self.distributions:
+                    drawn = await asyncio.to_thread(synthesis.draw, task, shape, name, 1)
+                    outputs, _ = await run_program(built, drawn)
+                    expected = await self.worker(candidate.source, task, shape, drawn)
+                    message = disagreement(outputs, expected, exact=exact)
+                    if message is not None:
+                        return Counterexample(
+                            fault="WRONG VALUE",
+                            message=message,
+                            axes=shape.axes,
+                            inputs=f"distribution={name} seed=1",
+                        )
         except (Refusal, ProgramFailure) as error:
             return Counterexample(fault="FAULT", message=f"exported program: {error}", axes=shape.axes)
-        expected = await self.worker(candidate.source, task, shape, drawn)
-        message = disagreement(outputs, expected, exact=not adds_atomically(plan))
-        if message is None:
-            return None
-        inputs = "distribution=normal seed=1"
-        return Counterexample(fault="WRONG VALUE", message=message, axes=shape.axes, inputs=inputs)
+        return None
 
 
 def disagreement(

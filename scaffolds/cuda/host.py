@@ -24,7 +24,10 @@ _MAIN = r"""
 #define KSHELL_CHECK(call) do { cudaError_t e_ = (call); if (e_ != cudaSuccess) { \
     fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(e_)); exit(3); } } while (0)
 
-static const size_t kshell_guard = 4096;
+#ifndef KSHELL_GUARD
+#define KSHELL_GUARD 4096
+#endif
+static const size_t kshell_guard = KSHELL_GUARD;
 static const unsigned kshell_poison = 0x7FC0DEADu;
 
 struct kshell_buffer { const char* name; bool output; size_t bytes; char* device; };
