@@ -5,9 +5,9 @@
 Steps: `facts` (device, driver, tools, measured ceilings), `checks` (at the same time: the known cheats on
 device cuda, the nvcc program against the worker, compute-sanitizer on right and on wrong kernels), `faults`
 (an illegal access, an endless kernel, and what comes after), `session` (the command line on device cuda),
-`times` (registers, occupancy, share of the roofline, eager, compiled torch and the vendor library in one run),
-`counters` (ncu), `validator` (its score on the labelled set). Needs torch, cupy, numpy, lark, pydantic,
-sqlite-utils and the CUDA toolkit. The JSON is written after every item, so a run that is cut off loses one."""
+`times` (registers, occupancy, share of the roofline, eager, compiled torch and the vendor library in one
+run), `counters` (ncu), `validator` (its score on the labelled set). Needs torch, cupy, numpy, lark, pydantic,
+sqlite-utils and the CUDA toolkit. The JSON is written after every item: a run cut off loses one."""
 
 import argparse
 import asyncio

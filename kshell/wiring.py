@@ -162,13 +162,37 @@ def oracle() -> "Oracle":
     return oracle_of_specs(tasks.spec_of, reference.compute)
 
 
-def verifiers() -> "tuple[Verifier, ...]":
-    """The verifiers that attack candidates: what broke others first, then the search for something new."""
+def verifiers(device: "Evaluator | None" = None) -> "tuple[Verifier, ...]":
+    """The verifiers that attack candidates: what broke others first, then the search for something new in
+    the interpreter and, beside it, in the checked build of device `cpu`; on a GPU host with the CUDA
+    toolkit also the exported program and compute-sanitizer."""
+    import shutil
+
     from agents.falsifier import Falsifier
     from agents.regression import Regression
+    from kshell.harness.shadow import CpuChecker
+    from kshell.harness.together import Together
 
     judge = oracle()
-    return (Regression(judge), Falsifier(judge))
+    found: list[Verifier] = [Regression(judge), Together(Falsifier(judge), CpuChecker(paths.cache()))]
+    if device is not None and device.device == "cuda" and shutil.which("nvcc"):
+        from kshell.harness.cuda import CudaEvaluator
+        from kshell.harness.sanitizers import AgreementVerifier, SanitizerVerifier
+
+        if isinstance(device, CudaEvaluator):
+            found.append(AgreementVerifier(device.outputs))
+        if shutil.which("compute-sanitizer"):
+            found.append(SanitizerVerifier())
+    return tuple(found)
+
+
+def unfit(chosen: "Task", sizes: "Workload") -> str | None:
+    """Why no kernel of a task could be judged, in one line; None when it can be. Slow: it runs the
+    reference some dozen times."""
+    from kshell.harness.gate import refusal
+    from kshell.tasks import reference
+
+    return refusal(chosen, sizes, reference.compute)
 
 
 def prover() -> "Prover":
@@ -184,7 +208,8 @@ def parts(settings: "Settings") -> "Parts":
     from kshell.engine.desk import Parts
     from kshell.export import export
 
-    device, attackers = evaluator(settings), verifiers()
+    device = evaluator(settings)
+    attackers = verifiers(device)
     if settings.generator != "llm" and not settings.agents:
         return Parts(
             generator=generator(settings, device, attackers),
@@ -193,6 +218,7 @@ def parts(settings: "Settings") -> "Parts":
             prover=prover(),
             distill=distill,
             export=export,
+            unfit=unfit,
         )
     from kshell.models import team
 
@@ -206,6 +232,7 @@ def parts(settings: "Settings") -> "Parts":
         export=export,
         teacher=_teacher(models) if "insight" in settings.agents else None,
         meter=models,
+        unfit=unfit,
     )
 
 

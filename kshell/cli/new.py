@@ -39,6 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     import asyncio
 
+    from kshell import wiring
     from kshell.tasks import making
     from kshell.tasks.rehearsal import rehearse
 
@@ -46,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
     if draft is None:
         return _offer(args)
     rehearsed = asyncio.run(rehearse(draft.task))
+    reason = wiring.unfit(draft.task, draft.task.workload())
+    if reason is not None:
+        raise UserError(f"no task was made: {reason}")
     target = Path(args.output or f"{draft.task.name}.json")
     print(_summary(draft, rehearsed), file=sys.stderr)
     if not _confirmed(target, draft, args):

@@ -80,10 +80,16 @@ class Export(Protocol):
     ) -> Path: ...
 
 
+class Unfit(Protocol):
+    """Says in one line why no kernel of a task could be judged; None when it can be. May be slow."""
+
+    def __call__(self, task: Task, workload: Workload, /) -> str | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """The agents and devices of a session. `meter` counts what all model calls cost; without one each
-    agent is asked for its own."""
+    agent is asked for its own. `unfit` is asked before the first candidate is made."""
 
     generator: Generator
     evaluator: Evaluator
@@ -93,6 +99,7 @@ class Parts:
     export: Export
     teacher: Teacher | None = None
     meter: Metered | None = None
+    unfit: Unfit | None = None
 
 
 @dataclass(slots=True)

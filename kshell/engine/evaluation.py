@@ -1,10 +1,13 @@
 """Compile, validate, profile, reward: one round of candidates, fail-fast.
 
-Compiles overlap; validations and measurements run one at a time, so that nothing disturbs a timing."""
+Compiles overlap; validations and measurements run one at a time, so that nothing disturbs a timing; on
+several GPUs, one at a time on each."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from agents.llm.failures import LLMFailure
 from agents.llm.ledger import CapReached, PriceUnknown
@@ -16,6 +19,17 @@ from kshell.engine.desk import Desk, together
 from kshell.engine.state import CandidateState
 from kshell.errors import UserError
 
+
+@runtime_checkable
+class Laned(Protocol):
+    """A device that measures several candidates at once without one disturbing another."""
+
+    @property
+    def lanes(self) -> int:
+        """How many."""
+        ...
+
+
 Between = Callable[[], Awaitable[bool]]
 
 
@@ -26,12 +40,29 @@ async def evaluate_round(desk: Desk, number: int, between: Between) -> bool:
     if waiting and not await between():
         return False
     await together((partial(_compile, desk, k) for k in waiting if k.compile is None), desk.settings.jobs)
-    for known in waiting:
-        if not await between():
-            return False
-        await _finish(desk, known)
-    _notice_dead_device(desk, number)
-    return True
+    whole = await _finished(desk, waiting, between)
+    if whole:
+        _notice_dead_device(desk, number)
+    return whole
+
+
+async def _finished(desk: Desk, waiting: Sequence[CandidateState], between: Between) -> bool:
+    """Finish the candidates, one at a time on each device the evaluator has."""
+    evaluator = desk.parts.evaluator
+    asking = asyncio.Lock()
+    whole = True
+
+    async def one(known: CandidateState) -> None:
+        nonlocal whole
+        async with asking:
+            whole = whole and await between()
+        if whole:
+            await _finish(desk, known)
+
+    await together(
+        (partial(one, known) for known in waiting), evaluator.lanes if isinstance(evaluator, Laned) else 1
+    )
+    return whole
 
 
 async def _compile(desk: Desk, known: CandidateState) -> None:

@@ -171,6 +171,10 @@ class Session:
                 if known.proof is not None and known.proof.status is ProofStatus.PROVEN:
                     await promote(desk, known)
             return
+        if desk.parts.unfit is not None:
+            reason = await asyncio.to_thread(desk.parts.unfit, desk.task, desk.workload)
+            if reason is not None:
+                raise UserError(f"no session was started: {reason}")
         settings = desk.settings
         if desk.store.session(self.name) is None:
             record = new_session(

@@ -53,7 +53,7 @@ Array = npt.NDArray[Any]
 WorkerRun = Callable[[str, Task, Workload, Mapping[str, Array]], Awaitable[Mapping[str, Array]]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SanitizerVerifier:
     """Implements `agents.protocols.Verifier`. `arch` is nvcc's -arch; `seed` draws the hidden shapes."""
 
@@ -118,7 +118,7 @@ def read_report(tool: str, text: str, offset: int) -> Counterexample | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AgreementVerifier:
     """Implements `agents.protocols.Verifier`: the exported program against the worker, on one shape of the
     task (shrunk when a call is expensive) and one ragged one. `worker` runs a source on the device."""

@@ -64,13 +64,14 @@ class CpuChecker:
                 attempt = await self._try(Path(built.artifact), program, task, shape, order)
                 if attempt.counterexample is not None:
                     return self._verdict(attempt.counterexample, started, done)
-                done.append(attempt.note or f"{name} ({order})")
                 if attempt.note:  # it would not do better at the next shape
-                    return self._verdict(None, started, done)
+                    return self._verdict(None, started, [*done, attempt.note])
+            done.append(name)
         return self._verdict(None, started, done)
 
     def _verdict(self, found: Counterexample | None, started: float, done: Sequence[str]) -> Verdict:
-        return Verdict(self.name, found, time.monotonic() - started, ", ".join(done))
+        effort = f"{', '.join(done)}; {len(ORDERS)} thread orders each"
+        return Verdict(self.name, found, time.monotonic() - started, effort)
 
     def _shapes(self, task: Task, workload: Workload) -> list[tuple[str, Workload]]:
         small = shrunk(task, workload, CHECKED_WORK)
