@@ -2,11 +2,11 @@
 
     python bench/parse_rate.py FOLDER [--json]
 
-Such a file has host code around its kernels, which no candidate has. Each file is adapted by rule, never by
-hand: includes, host functions and what only they use are cut, wrapping namespaces and `extern "C"` blocks are
-opened, and a launcher is added that launches every kernel once, its parameters being the kernels' own (a
-type parameter is float, an integer one the number in the file's own launch, 4 without one). The adapted text is
-loaded as any candidate is; a file counts when that succeeds.
+Such a file has host code around its kernels, which no candidate has. Each file is adapted by rule, never
+by hand: includes, host functions and what only they use are cut, wrapping namespaces and `extern "C"`
+blocks are opened, and a launcher is added that launches every kernel once, its parameters being the
+kernels' own (a type parameter is float, an integer one the number in the file's own launch, 4 without
+one). The adapted text is loaded as any candidate is; a file counts when that succeeds.
 """
 
 import argparse
@@ -59,10 +59,12 @@ def chunks(text: str) -> list[str]:
             assert end is not None
             out.append(text[i : end.start()])
             i = start = max(end.end(), i + 1)
-        elif text[i] in "([{" and not (text[i] == "(" and False):
+        elif text[i] in "([{":
             i = _closing(text, i)
             body = text[start:i]
-            if text[i - 1] == "}" and not re.search(r"(=|\bstruct\b[^(){}]*|\bclass\b[^(){}]*)\s*\{", body[:400]):
+            if text[i - 1] == "}" and not re.search(
+                r"(=|\bstruct\b[^(){}]*|\bclass\b[^(){}]*)\s*\{", body[:400]
+            ):
                 out.append(body)
                 start = i
         elif text[i] == ";":
@@ -191,7 +193,9 @@ def read(path: Path) -> Outcome:
 
 def main() -> int:
     """Print how many files load, and the refusals by reason; exit code 0."""
-    parser = argparse.ArgumentParser(description="How many of a folder of public .cu files the language reads.")
+    parser = argparse.ArgumentParser(
+        description="How many of a folder of public .cu files the language reads."
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -205,7 +209,9 @@ def main() -> int:
     for o in refused:
         print(f"{o.name}: {o.reason}")
     total = max(1, len(outcomes))
-    print(f"{len(outcomes) - len(refused)} of {len(outcomes)} read ({100 * (total - len(refused)) // total} %)")
+    print(
+        f"{len(outcomes) - len(refused)} of {len(outcomes)} read ({100 * (total - len(refused)) // total} %)"
+    )
     return 0
 
 

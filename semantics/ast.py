@@ -155,6 +155,15 @@ class SizeOf:
 
 
 @dataclass(frozen=True, slots=True)
+class SameType:
+    """`std::is_same<a, b>::value`."""
+
+    left: CType
+    right: CType
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class InitList:
     """`{a, b}` as an initialiser."""
 
@@ -177,6 +186,7 @@ Expr = (
     | Ternary
     | Cast
     | SizeOf
+    | SameType
 )
 
 
@@ -316,8 +326,19 @@ class StaticAssert:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """`using name = type;`, or `typedef type name;`."""
+
+    name: str
+    type: CType
+    typedef: bool = False
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
 Stmt = (
     StaticAssert
+    | Alias
     | Decl
     | ExprStmt
     | Block
@@ -348,12 +369,14 @@ class TemplateParam:
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A function parameter; `extents` of an array parameter `float a[4][8]`, which is a pointer."""
+    """A function parameter; `extents` of an array parameter `float a[4][8]`, which is a pointer. The name
+    is empty where a prototype leaves it out."""
 
     type: CType
     name: str
     extents: tuple["Expr | None", ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    default: "Expr | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +392,22 @@ class Function:
     params: tuple[Param, ...]
     body: Block
     bounds: tuple[Expr, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """A function declared before it is defined: `head` is the function with an empty body."""
+
+    head: Function
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Using:
+    """`using namespace name;`."""
+
+    name: str
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
@@ -399,16 +438,17 @@ class Include:
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
 
-Item = Function | Struct | Decl | StaticAssert
+Item = Function | Prototype | Struct | Decl | StaticAssert | Alias | Using
 
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A whole candidate."""
+    """A whole candidate. `skipped` are the lines that an `#if` leaves out."""
 
     includes: tuple[Include, ...]
     defines: tuple[Define, ...]
     items: tuple[Item, ...]
+    skipped: tuple[Span, ...] = field(default=(), compare=False, repr=False)
 
     def functions(self, kind: str) -> tuple[Function, ...]:
         """All functions of a kind, in source order."""

@@ -129,9 +129,44 @@ class Builder(Transformer[Token, Any]):
     """One method a rule of grammar.lark; children include every token of the rule."""
 
     def start(self, items: list[Any]) -> list[Any]:
-        return items
+        return [part for item in items for part in (item if isinstance(item, list) else [item])]
 
     # ---- file scope
+
+    def prototype(self, c: list[Any]) -> ast.Prototype:
+        head = self.function([*c[:-1], ast.Block(())])
+        return ast.Prototype(head, place(c[2]))
+
+    def using_namespace(self, c: list[Any]) -> ast.Using:
+        if c[2].value != "std":
+            raise Refusal("only `using namespace std;` is known", place(c[2]), "write the names out")
+        return ast.Using(c[2].value, over(c))
+
+    def linkage(self, c: list[Any]) -> list[Any]:
+        """`extern "C" { ... }` marks each function in it."""
+        if c[0].value != 'extern "C"':
+            raise Refusal("strings are outside the language", place(c[0]), 'only extern "C" is known')
+        out: list[Any] = []
+        for item in self.start(c[2:-1]):
+            if isinstance(item, ast.Prototype):
+                item = replace(item, head=_with_linkage(item.head))
+            out.append(_with_linkage(item) if isinstance(item, ast.Function) else item)
+        return out
+
+    def alias(self, c: list[Any]) -> ast.Alias:
+        return ast.Alias(c[1].value, c[3], False, over(c))
+
+    def typedef(self, c: list[Any]) -> ast.Alias:
+        *words, name = c[1:-1]
+        if not words:
+            raise Refusal("typedef needs a type and a name", over(c))
+        return ast.Alias(name.value, make_type(words, (), over(words)), True, over(c))
+
+    def same_type(self, c: list[Any]) -> ast.SameType:
+        wanted = c[0].value == "std::is_same"
+        if wanted != (c[7] is not None) or (wanted and c[7].value != "value"):
+            raise Refusal("the form is std::is_same<A, B>::value or std::is_same_v<A, B>", place(c[0]))
+        return ast.SameType(c[2], c[4], over(c))
 
     def function(self, c: list[Any]) -> ast.Function:
         template, specs, head, _, params, _, body = c
@@ -175,12 +210,17 @@ class Builder(Transformer[Token, Any]):
         return real(c)
 
     def param(self, c: list[Any]) -> ast.Param:
-        specs, head, *extents = c
+        specs, head, *extents = c[:-2]
         if specs.words or specs.marks:
             raise Refusal("a parameter takes a type and a name only", specs.span)
-        return ast.Param(
-            _declared_type(specs, head), head.name.value, tuple(e[0] for e in extents), place(head)
-        )
+        sizes = tuple(e[0] for e in extents)
+        return ast.Param(_declared_type(specs, head), head.name.value, sizes, place(head), c[-1])
+
+    def unnamed(self, c: list[Any]) -> ast.Param:
+        specs, *words = c
+        if specs.words or specs.marks:
+            raise Refusal("a parameter takes a type and a name only", specs.span)
+        return ast.Param(_pointed_type(specs, tuple(words), specs.span), "", (), specs.span)
 
     def struct(self, c: list[Any]) -> ast.Struct:
         return ast.Struct(c[1].value, tuple(real(c)), over(c))
@@ -380,8 +420,17 @@ class Builder(Transformer[Token, Any]):
         return c[1]
 
 
+def _with_linkage(f: ast.Function) -> ast.Function:
+    words = f.specifiers if '"C"' in f.specifiers else ("extern", '"C"', *f.specifiers)
+    return replace(f, specifiers=words)
+
+
 def _declared_type(specs: Specs, head: Head) -> ast.CType:
-    kinds = [w.type for w in head.words]
+    return _pointed_type(specs, head.words, specs.span.to(place(head)))
+
+
+def _pointed_type(specs: Specs, words: tuple[Token, ...], span: Span) -> ast.CType:
+    kinds = [w.type for w in words]
     stars = kinds.count("STAR")
     return ast.CType(
         base=specs.base,
@@ -391,5 +440,5 @@ def _declared_type(specs: Specs, head: Head) -> ast.CType:
         reference="AMP" in kinds,
         volatile=specs.volatile,
         const_pointer=bool(stars) and "CONST" in kinds[kinds.index("STAR") :],
-        span=specs.span.to(place(head)),
+        span=span,
     )

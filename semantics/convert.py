@@ -1,7 +1,9 @@
 """C's conversions and arithmetic on lowered values: everything implicit becomes explicit here."""
 
 from fractions import Fraction
+from math import trunc
 
+from semantics.beyond import IOfReal, RPosInf
 from semantics.core import (
     BAnd,
     BExpr,
@@ -37,6 +39,7 @@ from semantics.values import (
     Infinity,
     Int,
     Nothing,
+    Null,
     Ptr,
     PtrTy,
     Real,
@@ -77,6 +80,8 @@ def type_of(value: Value, span: Span) -> Ty:
             return PtrTy(elem, const)
         case Nothing():
             return VoidTy()
+        case Null():
+            return PtrTy(VoidTy())
         case Infinity():
             return FLOAT
         case Index3():
@@ -103,7 +108,9 @@ def int_cast(kind: IntType, value: Int) -> Int:
 
 
 def to_int(value: Value, span: Span, kind: IntType | None = None) -> Int:
-    """An integer, after promotion; converted to `kind` where one is asked for. Refuses reals."""
+    """An integer, after promotion; converted to `kind` where one is asked for, which a real needs."""
+    if kind is not None and isinstance(value, Real):
+        return _of_real(value, kind)
     match value:
         case Int():
             out = value
@@ -112,18 +119,25 @@ def to_int(value: Value, span: Span, kind: IntType | None = None) -> Int:
         case Bool(cond):
             out = Int(ISelect(cond, ILit(1), ILit(0)), IntType.I32)
         case Real() | Infinity():
-            raise Refusal(
-                "conversion of a float to an integer is outside the language",
-                span,
-                "keep indices in integers",
-            )
+            raise Refusal("an integer is needed here, not a float", span, "convert it: (int)x")
         case _:
             raise Refusal(f"an integer is needed here, not {_what(value, span)}", span)
     return int_cast(kind, out) if kind else out
 
 
+def _of_real(value: Real, kind: IntType) -> Int:
+    """Conversion toward zero; a literal that fits is converted now."""
+    if isinstance(value.expr, RLit):
+        whole = trunc(value.expr.value)
+        if kind.low <= whole <= kind.high:
+            return literal(whole, kind)
+    if isinstance(value.expr, ROfInt):
+        return int_cast(kind, Int(value.expr.a, int_type(value.expr.a)))
+    return Int(IOfReal(kind, value.expr), kind)
+
+
 def to_real(value: Value, span: Span) -> Real:
-    """A real. Refuses positive infinity, which the exact scalars do not have."""
+    """A real."""
     match value:
         case Real():
             return value
@@ -134,9 +148,7 @@ def to_real(value: Value, span: Span) -> Real:
         case Bool():
             return Real(ROfInt(to_int(value, span).expr))
         case Infinity():
-            raise Refusal(
-                "+INFINITY is outside the language", span, "only -INFINITY has a meaning; use a finite bound"
-            )
+            return Real(RPosInf())
         case _:
             raise Refusal(f"a number is needed here, not {_what(value, span)}", span)
 
@@ -154,6 +166,10 @@ def to_bool(value: Value, span: Span) -> Bool:
             return Bool(BNot(ICmp(CmpOp.EQ, expr, ILit(0, kind))))
         case Real(expr):
             return Bool(BNot(RCmp(CmpOp.EQ, expr, RLit(Fraction(0)))))
+        case Ptr():
+            return Bool(BLit(True))
+        case Null():
+            return Bool(BLit(False))
         case _:
             raise Refusal(f"a condition is needed here, not {_what(value, span)}", span)
 
@@ -169,6 +185,8 @@ def convert(value: Value, ty: Ty, span: Span) -> Value:
             return to_bool(value, span)
         case VoidTy():
             return Nothing()
+        case PtrTy() if isinstance(value, Null):
+            return value
         case PtrTy(elem, const):
             if isinstance(value, Ptr) and not value.dims and value.elem == elem:
                 if value.const and not const:
@@ -327,8 +345,10 @@ def negate(value: Value, span: Span) -> Value:
             return Real(RNegInf())
         case Real(RLit(number), kind):
             return Real(RLit(-number), kind)
-        case Real(RNegInf()):
-            raise Refusal("+INFINITY is outside the language", span, "only -INFINITY has a meaning")
+        case Real(RNegInf(), kind):
+            return Real(RPosInf(), kind)
+        case Real(RPosInf(), kind):
+            return Real(RNegInf(), kind)
         case Real(expr, kind):
             return Real(RFn(RealFn.NEG, expr), kind)
     whole = to_int(value, span)

@@ -1,9 +1,10 @@
 """Core IR: the small typed language every kernel is lowered to.
 
-It mirrors the deep AST of `lean/KShell/Syntax.lean` constructor by constructor, and it is what the
-interpreter runs, the symbolic executor analyses and the Lean emitter prints. Real-valued
-expressions are memory-free: every access is a statement of its own, so an access is atomic.
-`for`, `do`, `break`, compound assignment, helpers, macros and templates are gone at this level.
+It mirrors the deep AST of `lean/KShell/Syntax.lean` constructor by constructor (what that has no meaning
+for stands in `semantics.beyond`), and it is what the interpreter runs, the symbolic executor analyses and
+the Lean emitter prints. Real-valued expressions are memory-free: every access is a statement of its own,
+so an access is atomic. `for`, `do`, `break`, compound assignment, helpers, macros and templates are gone
+at this level.
 
 Integers are mathematical with a type tag; leaving the range of the tag is a fault. Reals are
 exact. A float literal denotes the shortest decimal that rounds to the same float32.
@@ -13,6 +14,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from semantics.beyond import IOfReal as IOfReal
+from semantics.beyond import RCall as RCall
+from semantics.beyond import RPosInf as RPosInf
+from semantics.beyond import ShflI as ShflI
+from semantics.beyond import Vote as Vote
 from semantics.span import NOWHERE, Span
 
 
@@ -176,7 +182,7 @@ class ISelect:
     b: "IExpr"
 
 
-IExpr = ILit | IVar | IParam | ISpecial | IBin | ICast | ISelect
+IExpr = ILit | IVar | IParam | ISpecial | IBin | ICast | ISelect | IOfReal
 
 
 # ---------------------------------------------------------------- conditions
@@ -296,7 +302,7 @@ class RSelect:
     b: "RExpr"
 
 
-RExpr = RLit | RNegInf | RVar | RParam | RBin | RFn | ROfInt | RSelect
+RExpr = RLit | RNegInf | RVar | RParam | RBin | RFn | ROfInt | RSelect | RCall | RPosInf
 
 
 # ---------------------------------------------------------------- statements
@@ -396,7 +402,8 @@ class ShflKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Shfl:
-    """`dst := __shfl_*_sync(0xffffffff, src, arg, width)` on real registers; orders no memory."""
+    """`dst := __shfl_*_sync(mask, src, arg, width)` on real registers; orders no memory. Without a
+    mask all 32 lanes take part."""
 
     kind: ShflKind
     dst: int
@@ -404,6 +411,7 @@ class Shfl:
     arg: IExpr
     width: int = 32
     span: Span = field(default=NOWHERE, compare=False)
+    mask: IExpr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +424,7 @@ class Check:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Stmt = SetI | SetR | Load | Store | AtomicAdd | If | While | Barrier | SyncWarp | Shfl | Check
+Stmt = SetI | SetR | Load | Store | AtomicAdd | If | While | Barrier | SyncWarp | Shfl | ShflI | Vote | Check
 
 
 # ---------------------------------------------------------------- kernels and launches

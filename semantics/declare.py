@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from semantics import ast
-from semantics.convert import convert, to_bool, to_int, type_of
+from semantics.convert import convert, to_bool, to_int, to_real, type_of
 from semantics.core import CmpOp, IBin, ICast, ICmp, ILit, IntOp, IntType, IVar, SetI, Space, While
 from semantics.elaborate import evaluate, locate
 from semantics.span import Refusal, Span
@@ -79,11 +79,22 @@ def check_static(st: State, s: ast.StaticAssert) -> None:
 
 
 def global_item(st: State, item: ast.Item) -> None:
-    """A constant or `static_assert` at file scope; functions and structs are no statements."""
+    """A constant, alias or `static_assert` at file scope; functions and structs are no statements."""
     if isinstance(item, ast.Decl):
         global_constant(st, item)
     elif isinstance(item, ast.StaticAssert):
         check_static(st, item)
+    elif isinstance(item, ast.Alias):
+        alias(st, item)
+
+
+def alias(st: State, a: ast.Alias) -> None:
+    """A type's other name, known from here to the end of the function or file."""
+    ty = resolve(st, a.type)
+    frame = st.types[-1]
+    if frame.get(a.name, ty) != ty:
+        raise Refusal(f"{a.name} already names another type", a.span, "choose another name")
+    frame[a.name] = ty
 
 
 # ---------------------------------------------------------------- scalars, vectors, pointers
@@ -111,7 +122,9 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
     if isinstance(value, Ptr):
         _pointer(st, v, value)
         return
-    if isinstance(value, Nothing | Infinity):
+    if isinstance(value, Infinity):
+        value = to_real(value, v.span)
+    if isinstance(value, Nothing):
         raise Refusal("this has no value a variable can hold", v.span)
     const = v.type.const or constexpr
     home = addressable(st, v.name, ty, const)

@@ -28,14 +28,14 @@ from semantics.core import (
     IntType,
     ISpecial,
     RLit,
-    Special,
     Stmt,
 )
 from semantics.core import If as CoreIf
 from semantics.effects import check_sequence, is_effectful
+from semantics.known import CONSTANTS, REAL_CONSTANTS, SPECIALS
 from semantics.literals import int_literal, real_literal
 from semantics.pointers import advance, decay, deref, recast
-from semantics.span import Refusal, Span
+from semantics.span import NullAccess, Refusal, Span
 from semantics.state import State
 from semantics.types import resolve
 from semantics.values import (
@@ -45,11 +45,11 @@ from semantics.values import (
     Cell,
     CellRow,
     Index3,
-    Infinity,
     Int,
     Lost,
     Members,
     Nothing,
+    Null,
     Place,
     Ptr,
     PtrTy,
@@ -70,33 +70,6 @@ from semantics.values import (
     width,
 )
 
-_SPECIALS = {
-    "threadIdx": Special.TID,
-    "blockIdx": Special.BID,
-    "blockDim": Special.BDIM,
-    "gridDim": Special.GDIM,
-}
-_CONSTANTS: dict[str, Value] = {
-    "warpSize": literal(32),
-    "INT_MAX": literal(IntType.I32.high),
-    "INT_MIN": literal(IntType.I32.low),
-    "UINT_MAX": literal(IntType.U32.high, IntType.U32),
-    "LLONG_MAX": literal(IntType.I64.high, IntType.I64),
-    "INFINITY": Infinity(),
-    "CUDART_INF_F": Infinity(),
-    "HUGE_VALF": Infinity(),
-}
-_REAL_CONSTANTS = {
-    "FLT_MAX": "3.4028235e38",
-    "FLT_MIN": "1.17549435e-38",
-    "FLT_EPSILON": "1.1920929e-07",
-    "M_PI": "3.14159265358979323846",
-    "M_SQRT2": "1.41421356237309504880",
-    "M_SQRT1_2": "0.70710678118654752440",
-    "M_2_SQRTPI": "1.12837916709551257390",
-    "M_LOG2E": "1.4426950408889634074",
-    "M_LN2": "0.69314718055994530942",
-}
 _MEMBERS = "xyzw"
 
 
@@ -142,6 +115,8 @@ def evaluate(st: State, e: ast.Expr) -> Value:
             if isinstance(ty, StructTy):
                 raise Refusal("sizeof of a struct is outside the language", span, "padding is the compiler's")
             return literal(width(ty), IntType.U64)
+        case ast.SameType(left, right):
+            return Bool(BLit(resolve(st, left) == resolve(st, right)))
         case ast.Call():
             from semantics.intrinsics import call
 
@@ -158,6 +133,10 @@ def real_number(text: str, span: Span) -> Real:
 
 def arithmetic(op: str, a: Value, b: Value, span: Span) -> Value:
     """A binary operator, pointer arithmetic included."""
+    if op in ("==", "!=") and isinstance(a, Ptr | Null) and Null in (type(a), type(b)):
+        if not isinstance(b, Ptr | Null):
+            raise Refusal("a pointer is compared with a number", span, "compare it with nullptr")
+        return Bool(BLit((type(a) is type(b)) == (op == "==")))
     if isinstance(a, Ptr) and op in ("+", "-") and not isinstance(b, Ptr):
         return advance(a, to_int(b, span), op)
     if isinstance(b, Ptr) and op == "+":
@@ -179,7 +158,7 @@ def locate(st: State, e: ast.Expr) -> Place:
             found = st.find(name)
             if isinstance(found, Place):
                 return found
-            if found is None and name not in _SPECIALS and name not in _CONSTANTS:
+            if found is None and name not in SPECIALS and name not in CONSTANTS:
                 raise _unknown(name, span)
             raise Refusal(f"{name} cannot be assigned", span, "it is a constant or an array")
         case ast.Index(base, index, span):
@@ -234,6 +213,8 @@ def _lane(ty: VecTy, field: str, span: Span) -> int:
 def pointer_of(st: State, e: ast.Expr) -> Ptr:
     """The pointer value of an expression. Refuses what is no pointer."""
     value = evaluate(st, e)
+    if isinstance(value, Null):
+        raise NullAccess("a null pointer is used here", e.span, "test it before")
     if not isinstance(value, Ptr):
         raise Refusal("only arrays and pointers can be indexed or dereferenced", e.span)
     return value
@@ -264,12 +245,12 @@ def _read(st: State, e: ast.Name | ast.Index | ast.Member) -> Value:
 def _name(st: State, name: str, span: Span) -> Value:
     found = st.find(name)
     if found is None:
-        if name in _SPECIALS:
-            return Index3(_SPECIALS[name])
-        if name in _CONSTANTS:
-            return _CONSTANTS[name]
-        if name in _REAL_CONSTANTS:
-            return real_number(_REAL_CONSTANTS[name], span)
+        if name in SPECIALS:
+            return Index3(SPECIALS[name])
+        if name in CONSTANTS:
+            return CONSTANTS[name]
+        if name in REAL_CONSTANTS:
+            return real_number(REAL_CONSTANTS[name], span)
         raise _unknown(name, span)
     if isinstance(found, Place):
         return st.read(found, span)
@@ -283,10 +264,10 @@ def _unknown(name: str, span: Span) -> Refusal:
 
 
 def _member(st: State, obj: ast.Expr, field: str, span: Span) -> Value:
-    if isinstance(obj, ast.Name) and st.find(obj.name) is None and obj.name in _SPECIALS:
+    if isinstance(obj, ast.Name) and st.find(obj.name) is None and obj.name in SPECIALS:
         if field not in ("x", "y", "z"):
             raise Refusal(f"{obj.name} has no member {field!r}", span)
-        return Int(ISpecial(_SPECIALS[obj.name], Dim(field)), IntType.U32)
+        return Int(ISpecial(SPECIALS[obj.name], Dim(field)), IntType.U32)
     found = st.find(obj.name) if isinstance(obj, ast.Name) else None
     if isinstance(obj, ast.Name | ast.Member) and not isinstance(found, Value):
         return st.read(member_place(st, locate(st, obj), field, span), span)
@@ -380,12 +361,17 @@ def assign(st: State, e: ast.Assign) -> tuple[Place, Value]:
 def _short_circuit(st: State, op: str, left: ast.Expr, right: ast.Expr, span: Span) -> Value:
     a = to_bool(evaluate(st, left), left.span)
     rebinds = st.rebinds
+    known = constant(a)
     with st.block() as extra:
-        b = to_bool(evaluate(st, right), right.span)
+        try:
+            b = to_bool(evaluate(st, right), right.span)
+        except NullAccess:
+            if known is None or bool(known) == (op == "&&"):
+                raise
+            return a
         st.check_rebinds(rebinds, right.span)
         if not extra:
             return logic(op, a, b)
-        known = constant(a)
         if known is not None:
             dead = bool(known) != (op == "&&")
             body: list[Stmt] = [] if dead else list(extra)
@@ -407,12 +393,15 @@ def _short_circuit(st: State, op: str, left: ast.Expr, right: ast.Expr, span: Sp
 def _ternary(st: State, e: ast.Ternary) -> Value:
     cond = to_bool(evaluate(st, e.cond), e.cond.span)
     rebinds = st.rebinds
-    with st.block() as then:
-        a = evaluate(st, e.then)
-    with st.block() as other:
-        b = evaluate(st, e.other)
-    st.check_rebinds(rebinds, e.span)
     known = constant(cond)
+    with st.block() as then:
+        a = _side(st, e.then, known != 0)
+    with st.block() as other:
+        b = _side(st, e.other, not known)
+    st.check_rebinds(rebinds, e.span)
+    if a is None or b is None:
+        st.out.extend(then if known else other)
+        return a or b or Nothing()
     if known is not None:
         st.out.extend(then if known else other)
         chosen = a if known else b
@@ -434,6 +423,16 @@ def _ternary(st: State, e: ast.Ternary) -> Value:
         st.initialise(place, b, e.other.span)
     st.emit(CoreIf(cond.expr, (*then, *then_set), (*other, *other_set), e.span))
     return st.read(place, e.span)
+
+
+def _side(st: State, e: ast.Expr, alive: bool) -> Value | None:
+    """One side of `? :`; None when it uses a null pointer and is never chosen."""
+    try:
+        return evaluate(st, e)
+    except NullAccess:
+        if alive:
+            raise
+        return None
 
 
 def _common(a: Value, b: Value, span: Span) -> Ty:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from semantics import ast
 from semantics.convert import convert, type_of
 from semantics.core import IntType, IParam, Kernel, RParam, Scalar, Space
-from semantics.declare import freeze, global_item
+from semantics.declare import alias, freeze, global_item
 from semantics.effects import addressed
 from semantics.elaborate import evaluate, locate
 from semantics.flow import assigned, escapes
@@ -27,6 +27,7 @@ from semantics.values import (
     Lost,
     Members,
     Nothing,
+    Null,
     Ptr,
     PtrTy,
     PtrVar,
@@ -64,14 +65,45 @@ def make_unit(module: ast.Module) -> Unit:
                 raise Refusal(f"{item.name} is a function of CUDA already", item.span, "choose another name")
             if item.kind == "device":
                 functions[item.name] = item
+    for item in module.items:
+        if isinstance(item, ast.Prototype):
+            _check_prototype(item, module)
     unit = Unit(functions, {}, inline_call)
+    for item in module.items:
+        if isinstance(item, ast.Prototype):
+            unit.prototypes.setdefault(item.head.name, []).append(item.head)
     st = State(unit)
     for item in module.items:
+        if isinstance(item, ast.Alias):
+            alias(st, item)
         if isinstance(item, ast.Struct):
             if item.name in unit.structs or item.name in TYPE_WORDS:
                 raise Refusal(f"type {item.name} is defined already", item.span, "choose another name")
             unit.structs[item.name] = _struct(st, item)
     return unit
+
+
+def _check_prototype(prototype: ast.Prototype, module: ast.Module) -> None:
+    """A prototype declares a function of the module, with its parameters."""
+    head = prototype.head
+    found = next((i for i in module.items if isinstance(i, ast.Function) and i.name == head.name), None)
+    if found is None:
+        raise Refusal(f"function {head.name} is declared but not defined", prototype.span, "define it")
+    mine, other = ([(p.type, p.extents) for p in f.params] for f in (head, found))
+    if (head.kind, head.returns, mine) != (
+        found.kind,
+        found.returns,
+        other,
+    ) or head.template != found.template:
+        raise Refusal(f"{head.name} is declared and defined differently", prototype.span, "use one form")
+
+
+def defaults(module_unit: Unit, f: ast.Function) -> tuple[ast.Expr | None, ...]:
+    """Default arguments of a function's parameters, in the definition or in a prototype."""
+    found = [p.default for p in f.params]
+    for head in module_unit.prototypes.get(f.name, ()):
+        found = [mine or p.default for mine, p in zip(found, head.params, strict=True)]
+    return tuple(found)
 
 
 def _struct(st: State, item: ast.Struct) -> StructTy:
@@ -218,6 +250,14 @@ def template_argument(st: State, arg: ast.Expr | ast.CType) -> TemplateArg:
 # ---------------------------------------------------------------- helpers
 
 
+def with_defaults(unit: Unit, f: ast.Function, e: ast.Call) -> ast.Call:
+    """The call with the default arguments it leaves out. Raises Refusal for a wrong number of them."""
+    rest = defaults(unit, f)[len(e.args) :]
+    if len(e.args) > len(f.params) or any(d is None for d in rest):
+        raise Refusal(f"{f.name} takes {len(f.params)} arguments, not {len(e.args)}", e.span)
+    return replace(e, args=(*e.args, *(d for d in rest if d is not None)))
+
+
 def inline_call(st: State, f: ast.Function, e: ast.Call) -> Value:
     """Inline a helper: arguments to registers, body in a frame of its own, the result as a value."""
     if f.name in st.stack:
@@ -227,8 +267,7 @@ def inline_call(st: State, f: ast.Function, e: ast.Call) -> Value:
     st.inlined += 1
     if st.inlined > _CALLS:
         raise Refusal(f"more than {_CALLS} calls of helpers in one kernel", e.span, "use loops")
-    if len(e.args) != len(f.params):
-        raise Refusal(f"{f.name} takes {len(f.params)} arguments, not {len(e.args)}", e.span)
+    e = with_defaults(st.unit, f, e)
     arguments: list[Entity] = []
     for p, a in zip(f.params, e.args, strict=True):
         if p.type.reference and not p.type.const:
@@ -329,6 +368,8 @@ def _pointer_argument(st: State, p: ast.Param, value: Value, ty: PtrTy, span: Sp
     if isinstance(value, Ptr) and value.elem == BYTE:
         value = recast(st, value, ty, span)
     pointer = convert(value, ty, span)
+    if isinstance(pointer, Null):
+        return pointer
     assert isinstance(pointer, Ptr)
     if p.name in st.assigned:
         return _pointer_param(st, p, pointer)

@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from fractions import Fraction
 
-from semantics import ast
+from semantics import ast, warp
+from semantics.beyond import IOfReal, RCall, RealCall
 from semantics.convert import common_int, int_binary, is_real, negate, real_type, to_int, to_real
 from semantics.core import (
     AtomicAdd,
@@ -16,11 +17,6 @@ from semantics.core import (
     RFn,
     RLit,
     RNegInf,
-    RVar,
-    SetR,
-    Shfl,
-    ShflKind,
-    SyncWarp,
 )
 from semantics.effects import check_sequence
 from semantics.elaborate import evaluate
@@ -28,7 +24,7 @@ from semantics.pointers import deref
 from semantics.span import Refusal
 from semantics.state import State
 from semantics.types import scalar_type
-from semantics.values import Cell, Int, Nothing, Ptr, Real, RealTy, Value, Vec, VecTy, constant
+from semantics.values import Cell, Int, Nothing, Ptr, Real, RealTy, Value, Vec, VecTy
 
 _UNARY = {
     "exp": RealFn.EXP,
@@ -84,20 +80,23 @@ _EXACT_CASTS = {
     "__int2float_rn": "float",
     "__uint2float_rn": "float",
 }
-_SHUFFLES = {
-    "__shfl_sync": ShflKind.IDX,
-    "__shfl_up_sync": ShflKind.UP,
-    "__shfl_down_sync": ShflKind.DOWN,
-    "__shfl_xor_sync": ShflKind.XOR,
-}
-_FULL = 0xFFFFFFFF
 _HINTS = {
     "__threadfence": ("memory fences are outside the language", "use one kernel for each phase"),
     "__threadfence_block": ("memory fences are outside the language", "use __syncthreads()"),
-    "__activemask": ("partial masks are outside the language", "use the full mask 0xffffffff"),
-    "__ballot_sync": ("votes are outside the language", "use shuffles or shared memory"),
-    "__any_sync": ("votes are outside the language", "use shuffles or shared memory"),
-    "__all_sync": ("votes are outside the language", "use shuffles or shared memory"),
+    "__activemask": (
+        "which lanes __activemask names is not defined",
+        "name them: 0xffffffff, or __ballot_sync of the condition",
+    ),
+    "__shfl": ("shuffles without a mask are outside the language", "use __shfl_sync(0xffffffff, ...)"),
+    "__shfl_up": ("shuffles without a mask are outside the language", "use __shfl_up_sync(0xffffffff, ...)"),
+    "__shfl_down": (
+        "shuffles without a mask are outside the language",
+        "use __shfl_down_sync(0xffffffff, ...)",
+    ),
+    "__shfl_xor": (
+        "shuffles without a mask are outside the language",
+        "use __shfl_xor_sync(0xffffffff, ...)",
+    ),
     "atomicCAS": ("atomicCAS is outside the language", "only atomicAdd is known"),
     "atomicMax": ("atomicMax is outside the language", "only atomicAdd is known"),
     "atomicExch": ("atomicExch is outside the language", "only atomicAdd is known"),
@@ -110,6 +109,30 @@ _HINTS = {
     "__float_as_int": ("bit casts are outside the language", "compare the floats themselves"),
     "KSHELL_WORKSPACE": ("KSHELL_WORKSPACE belongs in the launcher", ""),
 }
+
+
+_CALLS = {
+    RealCall.FLOOR: "floor floorf",
+    RealCall.CEIL: "ceil ceilf",
+    RealCall.TRUNC: "trunc truncf",
+    RealCall.ROUND: "round roundf",
+    RealCall.RINT: "rint rintf nearbyint nearbyintf",
+    RealCall.EXP2: "exp2 exp2f",
+    RealCall.EXP10: "exp10 exp10f __exp10f",
+    RealCall.LOG2: "log2 log2f __log2f",
+    RealCall.LOG10: "log10 log10f __log10f",
+    RealCall.TAN: "tan tanf __tanf",
+    RealCall.ASIN: "asin asinf",
+    RealCall.ACOS: "acos acosf",
+    RealCall.ATAN: "atan atanf",
+    RealCall.SINH: "sinh sinhf",
+    RealCall.COSH: "cosh coshf",
+    RealCall.CBRT: "cbrt cbrtf",
+    RealCall.FMOD: "fmod fmodf",
+    RealCall.ATAN2: "atan2 atan2f",
+}
+_CALL_OF = {name: fn for fn, names in _CALLS.items() for name in names.split()}
+_TWO = (RealCall.FMOD, RealCall.ATAN2)
 
 
 def call(st: State, e: ast.Call) -> Value:
@@ -200,6 +223,12 @@ def _derived(st: State, e: ast.Call) -> Value:
             return Real(RBin(RealOp.MIN, RBin(RealOp.MAX, a, RLit(Fraction(0))), one))
 
 
+def _real_call(st: State, e: ast.Call) -> Value:
+    fn = _CALL_OF[e.name]
+    values = _reals(st, e, 2 if fn in _TWO else 1)
+    return Real(RCall(fn, *values))
+
+
 def _power(st: State, e: ast.Call) -> Value:
     base, exponent = _values(st, e, 2)
     power = to_real(exponent, e.span).expr
@@ -215,9 +244,30 @@ def _power(st: State, e: ast.Call) -> Value:
             for _ in range(int(power.value) - 1):
                 out = RBin(RealOp.MUL, out, to_real(kept, e.span).expr)
             return Real(out, value.type)
-    raise Refusal(
-        "powf needs a literal exponent out of 0.5, -0.5, 1 ... 8", e.span, "multiply, or use expf and logf"
-    )
+    return Real(RCall(RealCall.POW, value.expr, power), value.type)
+
+
+def _to_int(st: State, e: ast.Call) -> Value:
+    """`__float2int_rz` and its kin: rounded as the name says, then converted."""
+    a = _reals(st, e, 1)[0]
+    way = _ROUNDINGS[e.name.rsplit("_", 1)[1]]
+    kind = IntType.U32 if "uint" in e.name else IntType.I32
+    return Int(IOfReal(kind, a if way is None else RCall(way, a)), kind)
+
+
+_ROUNDINGS = {"rz": None, "rn": RealCall.RINT, "rd": RealCall.FLOOR, "ru": RealCall.CEIL}
+
+
+def _hypot(st: State, e: ast.Call) -> Value:
+    a, b = (st.copy(Real(x), e.span) for x in _reals(st, e, 2))
+    x, y = to_real(a, e.span).expr, to_real(b, e.span).expr
+    return Real(RFn(RealFn.SQRT, RBin(RealOp.ADD, RBin(RealOp.MUL, x, x), RBin(RealOp.MUL, y, y))))
+
+
+def _positive_part(st: State, e: ast.Call) -> Value:
+    """`fdimf`."""
+    a, b = _reals(st, e, 2)
+    return Real(RBin(RealOp.MAX, RBin(RealOp.SUB, a, b), RLit(Fraction(0))))
 
 
 def _load(st: State, e: ast.Call) -> Value:
@@ -231,50 +281,6 @@ def _sync(st: State, e: ast.Call) -> Value:
     _values(st, e, 0)
     st.barrier(e.span)
     return Nothing()
-
-
-def _syncwarp(st: State, e: ast.Call) -> Value:
-    if e.args:
-        _mask(st, e.args[0])
-    if len(e.args) > 1:
-        raise Refusal("__syncwarp takes at most one argument", e.span)
-    st.emit(SyncWarp(e.span))
-    return Nothing()
-
-
-def _mask(st: State, arg: ast.Expr) -> None:
-    if constant(evaluate(st, arg)) not in (_FULL, -1):
-        raise Refusal("only the full mask 0xffffffff is in the language", arg.span, "let all lanes take part")
-
-
-def _shuffle(st: State, e: ast.Call) -> Value:
-    if len(e.args) not in (3, 4):
-        raise Refusal(f"{e.name} takes 3 or 4 arguments, not {len(e.args)}", e.span)
-    _mask(st, e.args[0])
-    value = evaluate(st, e.args[1])
-    if not is_real(value):
-        raise Refusal(
-            "shuffles of integers are outside the language",
-            e.args[1].span,
-            "shuffle floats, or use shared memory",
-        )
-    real = to_real(value, e.args[1].span)
-    lane = to_int(evaluate(st, e.args[2]), e.args[2].span)
-    width = 32
-    if len(e.args) == 4:
-        known = constant(evaluate(st, e.args[3]))
-        if known not in (1, 2, 4, 8, 16, 32):
-            raise Refusal("the width of a shuffle must be a literal power of two up to 32", e.args[3].span)
-        width = known or 32
-    if isinstance(real.expr, RVar):
-        source = real.expr.var
-    else:
-        source = st.real_var("lane")
-        st.emit(SetR(source, real.expr, e.span))
-    out = st.real_var("shfl")
-    st.temporaries.add(("real", out))
-    st.emit(Shfl(_SHUFFLES[e.name], out, source, lane.expr, width, e.span))
-    return Real(RVar(out), real.type)
 
 
 def _atomic_add(st: State, e: ast.Call) -> Value:
@@ -312,17 +318,24 @@ _HANDLERS: dict[str, Callable[[State, ast.Call], Value]] = {
     **dict.fromkeys(_UNARY, _unary),
     **dict.fromkeys(_BINARY, _binary),
     **dict.fromkeys(_EXACT_CASTS, _exact_cast),
-    **dict.fromkeys(_SHUFFLES, _shuffle),
+    **dict.fromkeys(warp.SHUFFLES, warp.shuffle),
+    **dict.fromkeys(warp.VOTES, warp.vote),
     **dict.fromkeys(("fmaf", "fma", "__fmaf_rn"), _fma),
     **dict.fromkeys(("min", "max"), _min_max),
+    **dict.fromkeys(_CALL_OF, _real_call),
     **dict.fromkeys(("powf", "pow", "__powf"), _power),
     **dict.fromkeys(("__ldg", "__ldcs", "__ldcg", "__ldca"), _load),
-    **dict.fromkeys((f"make_{b}{n}" for b in ("float", "int", "uint") for n in (2, 3, 4)), _make_vector),
+    **dict.fromkeys(
+        (f"make_{b}{n}" for b in ("float", "double", "int", "uint") for n in (2, 3, 4)), _make_vector
+    ),
     **dict.fromkeys(("log1p", "log1pf", "expm1", "expm1f", "erfc", "erfcf", "__saturatef"), _derived),
+    **{f"__float2{k}_{way}": _to_int for k in ("int", "uint") for way in _ROUNDINGS},
+    **dict.fromkeys(("hypot", "hypotf"), _hypot),
+    **dict.fromkeys(("fdim", "fdimf"), _positive_part),
     "abs": _abs,
     "__frcp_rn": _reciprocal,
     "__syncthreads": _sync,
-    "__syncwarp": _syncwarp,
+    "__syncwarp": warp.syncwarp,
     "atomicAdd": _atomic_add,
     "__int_as_float": _negative_infinity,
 }

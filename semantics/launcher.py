@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from semantics import ast
-from semantics.convert import to_int
+from semantics.convert import to_bool, to_int
 from semantics.core import (
+    BLit,
     ILit,
     IntType,
     IParam,
@@ -23,13 +24,13 @@ from semantics.core import (
     RParam,
     Space,
 )
-from semantics.declare import check_static, global_item, initial_value
+from semantics.declare import alias, check_static, global_item, initial_value
 from semantics.elaborate import evaluate
 from semantics.inline import TemplateArg, template_argument
 from semantics.span import Refusal, Span
 from semantics.state import State, Unit
 from semantics.types import resolve
-from semantics.values import BoolTy, Int, Ptr, PtrTy, Real, RealTy, Ty, Value, Vec, VecTy, show
+from semantics.values import Bool, BoolTy, Int, Null, Ptr, PtrTy, Real, RealTy, Ty, Value, Vec, VecTy, show
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ def find_launcher(module: ast.Module, unit: Unit) -> Launcher:
             "host code is outside the language", hosts[1].span, f"{hosts[0].name} is already the launcher"
         )
     f = hosts[0]
+    if any(p.default is not None for p in f.params):
+        raise Refusal("a launcher parameter has no default", f.span)
     if f.returns.base != "void" or f.returns.pointer or f.template or f.bounds:
         raise Refusal("the launcher is a plain void function", f.span)
     strange = [w for w in f.specifiers if w not in ("extern", '"C"', "static", "inline")]
@@ -114,7 +117,7 @@ def find_launcher(module: ast.Module, unit: Unit) -> Launcher:
             raise Refusal(f"parameter {p.name} is declared twice", p.span)
         if isinstance(ty, PtrTy) and isinstance(ty.elem, IntType | RealTy):
             params.append(LauncherParam(p.name, "tensor", show(ty), ty.const, show(ty.elem), p.span))
-        elif isinstance(ty, IntType):
+        elif isinstance(ty, IntType | BoolTy):
             params.append(LauncherParam(p.name, "int", show(ty), p.type.const, "", p.span))
         elif isinstance(ty, RealTy):
             params.append(LauncherParam(p.name, "float", show(ty), p.type.const, "", p.span))
@@ -166,6 +169,9 @@ class _Run:
         if isinstance(ty, PtrTy):
             array = self.st.array(p.name, Space.GLOBAL, p.elem, None, p.const)
             return Ptr(array, None, ty.elem, ty.const)
+        if isinstance(ty, BoolTy):
+            known = p.name in ints
+            return Bool(BLit(ints[p.name] != 0)) if known else to_bool(Int(IParam(k), IntType.I32), p.span)
         if isinstance(ty, IntType):
             if p.name not in ints:
                 return Int(IParam(k, ty), ty)
@@ -188,6 +194,8 @@ class _Run:
                 self._launch(s)
             case ast.StaticAssert():
                 check_static(self.st, s)
+            case ast.Alias():
+                alias(self.st, s)
             case ast.Empty():
                 pass
             case _:
@@ -247,6 +255,11 @@ class _Run:
         shared = self._integer(s.config[2]) if len(s.config) > 2 else 0
         targs = tuple(self._template(t) for t in s.targs)
         args = tuple(self._known(evaluate(self.st, a), a.span) for a in s.args)
+        null = next((a for a, v in zip(s.args, args, strict=True) if isinstance(v, Null)), None)
+        if null is not None:
+            raise Refusal(
+                "a launch passes buffers, not nullptr", null.span, "write a kernel without the pointer"
+            )
         if self.strict:
             check_limits(grid, block, shared, s.span)
         self.launches.append(BoundLaunch(s.kernel, targs, grid, block, shared, args, s.span))

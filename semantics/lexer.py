@@ -7,8 +7,8 @@ from semantics.span import Refusal, Span
 
 TYPE_WORDS = frozenset(
     "void bool char short int long unsigned signed float double size_t half __half __nv_bfloat16 nv_bfloat16 "
-    "float2 float3 float4 int2 int3 int4 uint2 uint3 uint4 dim3 auto int32_t uint32_t int64_t uint64_t "
-    "uint8_t int8_t uintptr_t uint half2 __half2 __nv_bfloat162".split()
+    "float2 float3 float4 double2 double3 double4 int2 int3 int4 uint2 uint3 uint4 dim3 auto "
+    "int32_t uint32_t int64_t uint64_t uint8_t int8_t uintptr_t uint half2 __half2 __nv_bfloat162".split()
 )
 
 KEYWORDS = {
@@ -20,6 +20,9 @@ KEYWORDS = {
     "return": "RETURN",
     "break": "BREAK",
     "continue": "CONTINUE",
+    "using": "USING",
+    "namespace": "NAMESPACE",
+    "typedef": "TYPEDEF",
     "template": "TEMPLATE",
     "typename": "TYPENAME_WORD",
     "class": "TYPENAME_WORD",
@@ -63,9 +66,6 @@ REFUSED_WORDS = {
     "throw": ("exceptions are outside the language", ""),
     "union": ("`union` is outside the language", "use casts the language knows"),
     "enum": ("`enum` is outside the language", "use constexpr int constants"),
-    "typedef": ("`typedef` is outside the language", "write the type itself"),
-    "using": ("`using` is outside the language", "write the type itself"),
-    "namespace": ("`namespace` is outside the language", "put everything at file scope"),
     "operator": ("operator functions are outside the language", "use a named __device__ helper"),
     "virtual": ("classes are outside the language", ""),
     "const_cast": ("`const_cast` is outside the language", "declare the pointer without const"),

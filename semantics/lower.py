@@ -4,6 +4,7 @@ Structured control only: an early `return` puts the rest of the function in the 
 `continue` and returns that cannot be placed so set a flag that guards what follows."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from semantics import ast
@@ -23,12 +24,12 @@ from semantics.core import (
     Stmt,
     While,
 )
-from semantics.declare import check_static, declare
+from semantics.declare import alias, check_static, declare
 from semantics.definite import Subject, check_assigned
 from semantics.elaborate import evaluate, step
 from semantics.flow import completes, escapes
 from semantics.pointers import scale_of
-from semantics.span import NOWHERE, Refusal, Span
+from semantics.span import NOWHERE, NullAccess, Refusal, Span
 from semantics.state import Frame, Loop, State
 from semantics.values import (
     CellRow,
@@ -154,6 +155,8 @@ def statement(st: State, s: ast.Stmt) -> None:
             pass
         case ast.StaticAssert():
             check_static(st, s)
+        case ast.Alias():
+            alias(st, s)
         case ast.If():
             _branch(st, s, [])
         case ast.For():
@@ -246,7 +249,8 @@ def _branch_body(st: State, items: list[Item]) -> tuple[Stmt, ...]:
 
 
 def _check_dead(st: State, items: list[Item]) -> None:
-    """Lower code that never runs, for its refusals only; nothing of it stays."""
+    """Lower code that never runs, for its refusals only; nothing of it stays. It may use a pointer that is
+    null: the test before it is what makes it dead."""
     statements = [i for i in items if not isinstance(i, Mark)]
     if not statements:
         return
@@ -254,7 +258,10 @@ def _check_dead(st: State, items: list[Item]) -> None:
     flags = st.frame.returned, st.frame.result, [(loop.broken, loop.continued) for loop in st.loops]
     watched = set(st.watched)
     scopes, rebinds = [dict(scope) for scope in st.scopes], st.rebinds
-    _branch_body(st, items)
+    outer = st.depth, st.frame, st.loops
+    with suppress(NullAccess):
+        _branch_body(st, items)
+    st.depth, st.frame, st.loops = outer
     st.scopes, st.rebinds, st.watched = scopes, rebinds, watched
     st.arrays, st.int_vars, st.real_vars, st.names, st.shared, st.size = kept
     st.frame.returned, st.frame.result, loops = flags

@@ -41,7 +41,7 @@ def _parser() -> Lark:
 def parse(source: str) -> ast.Module:
     """The module of a candidate's text. Raises Refusal."""
     pre = preprocess(tokenize(source))
-    tokens = _classify(pre.tokens)
+    tokens = _classify(_unscoped(pre.tokens))
     if not tokens:
         raise Refusal("the source is empty", NOWHERE, "write at least one __global__ kernel and a launcher")
     _check_nesting(tokens)
@@ -49,7 +49,7 @@ def parse(source: str) -> ast.Module:
         items = _parser().parse(cast(Any, tokens))
     except UnexpectedToken as error:
         raise _unexpected(error, tokens) from None
-    module = ast.Module(pre.includes, pre.defines, tuple(cast(list[ast.Item], items)))
+    module = ast.Module(pre.includes, pre.defines, tuple(cast(list[ast.Item], items)), pre.skipped)
     _check_depth(module)
     return module
 
@@ -68,6 +68,46 @@ def _check_depth(module: ast.Module) -> None:
             stack.extend((getattr(node, f.name), depth + 1, span) for f in fields(node))
 
 
+_STD = frozenset(
+    "max min abs fabs exp expm1 log log1p log2 log10 exp2 sqrt rsqrt cbrt sin cos tan tanh sinh cosh asin "
+    "acos atan atan2 pow floor ceil round trunc rint fmod erf erfc fma fmax fmin hypot".split()
+)
+_SAME = ("is_same", "is_same_v")
+
+
+def _unscoped(tokens: list[Tok]) -> list[Tok]:
+    """`std::` before a function or type that means the same without it is one token with its name, and
+    `extern "C"` before a brace is one token."""
+    out: list[Tok] = []
+    i = 0
+    while i < len(tokens):
+        name = tokens[i + 2] if i + 2 < len(tokens) else None
+        if name is not None and (tokens[i].kind, tokens[i + 1].kind, name.kind) == (
+            "EXTERN",
+            "STRING",
+            "LBRACE",
+        ):
+            span = tokens[i].span.to(tokens[i + 1].span)
+            out.append(Tok("LINKAGE", f"extern {tokens[i + 1].text}", span, tokens[i].first))
+            i += 2
+            continue
+        if tokens[i].text != "std" or tokens[i + 1].kind != "SCOPE" or name is None:
+            out.append(tokens[i])
+            i += 1
+            continue
+        span = tokens[i].span.to(name.span)
+        if name.text in _SAME:
+            out.append(Tok("SAME_TYPE", f"std::{name.text}", span, tokens[i].first))
+        elif name.text in _STD or (name.kind == "TYPE_WORD" and name.text.endswith("_t")):
+            out.append(Tok(name.kind, name.text, span, tokens[i].first))
+        else:
+            raise Refusal(
+                f"std::{name.text} is outside the language", span, "known: functions of <cmath>, std::is_same"
+            )
+        i += 3
+    return out
+
+
 def _classify(tokens: list[Tok]) -> list[Tok]:
     """Turn names of template type parameters and structs into TYPE_WORD, template functions before
     `<` into TEMPLATE_NAME; refuse words the language refuses by name."""
@@ -77,8 +117,12 @@ def _classify(tokens: list[Tok]) -> list[Tok]:
         if tok.text in REFUSED_WORDS and tok.kind == "NAME":
             reason, hint = REFUSED_WORDS[tok.text]
             raise Refusal(reason, tok.span, hint)
-        if tok.kind in ("TYPENAME_WORD", "STRUCT") and i + 1 < len(tokens) and tokens[i + 1].kind == "NAME":
-            types.add(tokens[i + 1].text)
+        after = tokens[i + 1] if i + 1 < len(tokens) else tok
+        if tok.kind in ("TYPENAME_WORD", "STRUCT", "USING") and after.kind == "NAME":
+            types.add(after.text)
+        if tok.kind == "TYPEDEF":
+            end = next((j for j in range(i, len(tokens)) if tokens[j].kind == "SEMI"), i)
+            types.add(tokens[end - 1].text)
         if tok.kind == "TEMPLATE":
             name = _template_name(tokens, i + 1)
             if name:

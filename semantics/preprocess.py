@@ -1,4 +1,5 @@
-"""The small preprocessor: `#define` of constants and expressions, `#pragma unroll`, known headers.
+"""The small preprocessor: `#define` of constants and expressions, conditionals, `#pragma unroll`, known
+headers.
 
 Macros are expanded on tokens; an expanded token carries the place of the macro's use. Anything else
 that starts with `#` is refused."""
@@ -6,16 +7,17 @@ that starts with `#` is refused."""
 from dataclasses import dataclass
 
 from semantics.ast import Define, Include
+from semantics.conditions import Conditions
 from semantics.lexer import Tok
 from semantics.reserved import reserved_macro
 from semantics.span import Refusal, Span
 
 HEADERS = frozenset(
     "cuda_runtime.h cuda.h cuda_runtime_api.h device_launch_parameters.h math.h cmath float.h cfloat "
-    "limits.h climits stdint.h cstdint stddef.h cstddef cuda_fp16.h cuda_bf16.h math_constants.h".split()
-)
-HEADER_MACROS = frozenset(
-    "INFINITY NAN NULL FLT_MAX FLT_MIN FLT_EPSILON INT_MAX INT_MIN UINT_MAX LLONG_MAX HUGE_VALF".split()
+    "limits.h climits stdint.h cstdint stddef.h cstddef cuda_fp16.h cuda_bf16.h math_constants.h "
+    "stdio.h cstdio stdlib.h cstdlib string.h cstring assert.h cassert time.h ctime iostream vector "
+    "algorithm limits type_traits utility functional memory string device_functions.h "
+    "cooperative_groups.h cooperative_groups/reduce.h".split()
 )
 _LIMIT = 200_000
 
@@ -36,6 +38,7 @@ class Preprocessed:
     tokens: list[Tok]
     defines: tuple[Define, ...]
     includes: tuple[Include, ...]
+    skipped: tuple[Span, ...] = ()
 
 
 def preprocess(tokens: list[Tok]) -> Preprocessed:
@@ -56,7 +59,7 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
             )
         text.clear()
 
-    guards: list[str] = []
+    conditions = Conditions(tokens)
     while i < len(tokens):
         tok = tokens[i]
         if tok.kind == "newline":
@@ -69,10 +72,10 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
                 line.append(tokens[i])
                 i += 1
             word = line[0].text if line else ""
-            if word == "ifndef":
-                guards.append(_guard(tok, line, tokens, i, macros))
-            elif word == "endif" and guards and len(line) == 1:
-                guards.pop()
+            if conditions.directive(tok, line, macros, lambda ts: _expand(ts, macros, frozenset())):
+                pass
+            elif not conditions.active:
+                conditions.skip(tok.span)
             elif word == "define":
                 flush()
                 macro = _define(tok, line)
@@ -94,37 +97,18 @@ def preprocess(tokens: list[Tok]) -> Preprocessed:
                 raise Refusal(
                     f"`#{word}` is outside the language",
                     tok.span.to(line[0].span) if line else tok.span,
-                    "known: #define, #include of CUDA and math headers, #pragma unroll",
+                    "known: #define, #if, #ifdef, #ifndef, #include of CUDA and math headers, #pragma unroll",
                 )
             continue
-        seen.add(tok.text)
-        text.append(tok)
+        if conditions.active:
+            seen.add(tok.text)
+            text.append(tok)
+        else:
+            conditions.skip(tok.span)
         i += 1
     flush()
-    if guards:
-        raise Refusal("#ifndef without #endif", tokens[-1].span)
-    return Preprocessed(out, tuple(defines), tuple(includes))
-
-
-def _guard(tok: Tok, line: list[Tok], tokens: list[Tok], i: int, macros: dict[str, Macro]) -> str:
-    """`#ifndef NAME` right before `#define NAME ...` and `#endif`: a default that always applies here."""
-    lines: list[list[str]] = [[]]
-    for t in tokens[i + 1 :]:
-        if t.kind == "newline" and lines[-1]:
-            lines.append([])
-        elif t.kind != "newline":
-            lines[-1].append(t.text)
-        if len(lines) > 2:
-            break
-    name = line[1].text if len(line) == 2 else ""
-    expected = name and lines[0][:3] == ["#", "define", name] and lines[1:2] == [["#", "endif"]]
-    if not expected or name in macros or name in HEADER_MACROS or name.startswith("M_"):
-        raise Refusal(
-            "only `#ifndef NAME`, `#define NAME ...`, `#endif` is known of conditionals",
-            tok.span.to(line[-1].span),
-            "define it plainly",
-        )
-    return name
+    conditions.close()
+    return Preprocessed(out, tuple(defines), tuple(includes), tuple(conditions.skipped))
 
 
 def _define(tok: Tok, line: list[Tok]) -> Macro:

@@ -45,6 +45,12 @@ def print_item(item: ast.Item) -> str:
         return _decl(item)
     if isinstance(item, ast.StaticAssert):
         return _static_assert(item)
+    if isinstance(item, ast.Alias):
+        return _alias(item)
+    if isinstance(item, ast.Using):
+        return f"using namespace {item.name};"
+    if isinstance(item, ast.Prototype):
+        return f"{print_head(item.head)};"
     if isinstance(item, ast.Struct):
         fields = "".join(f"{_INDENT}{_decl(f)}\n" for f in item.fields)
         return f"struct {item.name} {{\n{fields}}};"
@@ -64,7 +70,7 @@ def print_head(f: ast.Function) -> str:
     if '"C"' in words:
         words.remove('"C"')
         words[words.index("extern") : words.index("extern") + 1] = ["extern", '"C"']
-    params = ", ".join(_declared(p.type, p.name) + _extents(p.extents) for p in f.params)
+    params = ", ".join(_param(p) for p in f.params)
     return f"{template}{' '.join([*words, _declared(f.returns, f.name)])}({params})"
 
 
@@ -78,6 +84,17 @@ def print_type(t: ast.CType) -> str:
 
 
 _BASE = {"unsigned": "unsigned int", "half": "__half"}
+
+
+def _param(p: ast.Param) -> str:
+    default = "" if p.default is None else f" = {print_expr(p.default, _ASSIGN)}"
+    return _declared(p.type, p.name).rstrip() + _extents(p.extents) + default
+
+
+def _alias(a: ast.Alias) -> str:
+    return (
+        f"typedef {print_type(a.type)} {a.name};" if a.typedef else f"using {a.name} = {print_type(a.type)};"
+    )
 
 
 def _declared(t: ast.CType, name: str) -> str:
@@ -165,6 +182,8 @@ def print_stmt(s: ast.Stmt, pad: str = "") -> str:
             return f"{pad};\n"
         case ast.StaticAssert():
             return f"{pad}{_static_assert(s)}\n"
+        case ast.Alias():
+            return f"{pad}{_alias(s)}\n"
         case ast.Return(value):
             return f"{pad}return;\n" if value is None else f"{pad}return {print_expr(value)};\n"
         case ast.Break():
@@ -271,6 +290,8 @@ def _expr(e: ast.Expr) -> tuple[str, int]:
             return f"{style}<{print_type(kind)}>({print_expr(args[0])})", _POSTFIX
         case ast.SizeOf(kind):
             return f"sizeof({print_type(kind)})", _UNARY
+        case ast.SameType(left, right):
+            return f"std::is_same<{print_type(left)}, {print_type(right)}>::value", _POSTFIX
 
 
 def _args(args: tuple[ast.Expr, ...]) -> str:

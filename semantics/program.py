@@ -16,9 +16,11 @@ from semantics.core import (
     RLit,
     RNegInf,
     Shfl,
+    ShflI,
     Space,
     Stmt,
     SyncWarp,
+    Vote,
     While,
 )
 from semantics.declare import global_item
@@ -82,7 +84,7 @@ class Program:
     @property
     def uses_warps(self) -> bool:
         """Whether any kernel lowered so far has a warp operation."""
-        return any(_has(k.body, (Shfl, SyncWarp)) for k in self.lowered.values())
+        return any(_has(k.body, (Shfl, ShflI, Vote, SyncWarp)) for k in self.lowered.values())
 
     def check(self) -> None:
         """Check the launcher and lower its kernels before sizes are known. Raises Refusal."""
@@ -158,18 +160,27 @@ class Program:
 
     def _types(self, launch: BoundLaunch) -> list[Ty]:
         """Types of a kernel's parameters at a launch."""
-        f = self.kernels[launch.kernel]
+        st = self._scope(launch)
+        return [resolve(st, p.type) for p in self.kernels[launch.kernel].params]
+
+    def _scope(self, launch: BoundLaunch) -> State:
+        """What names mean in the head of a launched kernel."""
         st = State(self.unit)
+        for item in self.module.items:
+            global_item(st, item)
+        st.scopes.append({})
         st.types.append({})
-        bind_template(st, f, list(launch.targs), launch.span)
-        return [resolve(st, p.type) for p in f.params]
+        bind_template(st, self.kernels[launch.kernel], list(launch.targs), launch.span)
+        return st
 
     def _arguments(self, launch: BoundLaunch) -> list[Value]:
         """Arguments of a launch converted to the kernel's parameter types."""
         f = self.kernels[launch.kernel]
         statement = next(s for s in self.launcher.launches if s.span == launch.span)
         if len(launch.args) != len(f.params):
-            raise Refusal(f"{f.name} takes {len(f.params)} arguments, not {len(launch.args)}", launch.span)
+            hint = "a launch writes default arguments out" if any(p.default for p in f.params) else ""
+            given = len(launch.args)
+            raise Refusal(f"{f.name} takes {len(f.params)} arguments, not {given}", launch.span, hint)
         out: list[Value] = []
         for value, ty, written in zip(launch.args, self._types(launch), statement.args, strict=True):
             converted = convert(value, ty, written.span)
@@ -196,12 +207,7 @@ class Program:
     def _check_bounds(self, f: ast.Function, launch: BoundLaunch) -> None:
         if not f.bounds:
             return
-        st = State(self.unit)
-        for item in self.module.items:
-            global_item(st, item)
-        st.scopes.append({})
-        st.types.append({})
-        bind_template(st, f, list(launch.targs), launch.span)
+        st = self._scope(launch)
         most = constant(to_int(evaluate(st, f.bounds[0]), f.bounds[0].span))
         threads = launch.block[0] * launch.block[1] * launch.block[2]
         if most is None or threads > most:

@@ -1,6 +1,8 @@
 """Names a candidate may not define: they mean something to CUDA, and overload resolution or the
 preprocessor could then choose another meaning than the one that was checked."""
 
+import re
+
 from semantics.lexer import KEYWORDS, REFUSED_WORDS, TYPE_WORDS
 
 _MATH = (
@@ -20,14 +22,15 @@ _OTHER = (
 FUNCTIONS = frozenset(
     [*_MATH.split(), *(f"{m}f" for m in _MATH.split()), *(f"{m}l" for m in _MATH.split()), *_OTHER.split()]
 )
-_PREFIXES = ("__", "KSHELL", "cuda", "make_", "cu_", "surf", "tex")
+_PREFIXES = ("__", "KSHELL")
+_CUDA = re.compile(r"cuda[A-Z]|cu[A-Z]|make_[a-z]+[1-4]$|(?:tex|surf)(?:[123]D|Cubemap)")
 _WORDS = TYPE_WORDS | frozenset(KEYWORDS) | frozenset(REFUSED_WORDS)
 _MACROS_ALLOWED = frozenset({"max", "min"})
 
 
 def reserved_function(name: str) -> bool:
     """Whether a function of this name would clash with one of CUDA."""
-    return name in FUNCTIONS or name.startswith(_PREFIXES)
+    return name in FUNCTIONS or name.startswith(_PREFIXES) or _CUDA.match(name) is not None
 
 
 def reserved_macro(name: str) -> bool:

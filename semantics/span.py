@@ -45,3 +45,7 @@ class Refusal(Exception):
         caret = " " * (self.span.column - 1) + "^" * max(1, min(width, len(text) - self.span.column + 1))
         out = f"{name}:{self.span.line}:{self.span.column}: {self.reason}\n    {text}\n    {caret}"
         return out + (f"\n    {self.hint}" if self.hint else "")
+
+
+class NullAccess(Refusal):
+    """A null pointer is indexed or dereferenced; in code that cannot run because of it, that is fine."""

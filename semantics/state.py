@@ -67,6 +67,7 @@ class Unit:
     functions: dict[str, ast.Function]
     structs: dict[str, StructTy]
     inline: Inline
+    prototypes: dict[str, list[ast.Function]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -3,6 +3,7 @@
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from semantics.beyond import ShflI, Vote
 from semantics.core import If, IVar, Kernel, Load, RVar, SetI, SetR, Shfl, Stmt, While
 
 
@@ -40,7 +41,13 @@ def compact(kernel: Kernel) -> Kernel:
                 visit(index)
             case Shfl():
                 reals.update((node.dst, node.src))
-                visit(node.arg)
+                visit((node.arg, node.mask))
+            case ShflI():
+                ints.update((node.dst, node.src))
+                visit((node.arg, node.mask))
+            case Vote():
+                ints.add(node.dst)
+                visit((node.cond, node.mask))
             case tuple():
                 for item in node:
                     visit(item)
@@ -77,7 +84,13 @@ def compact(kernel: Kernel) -> Kernel:
                 chosen = real_map if real_arrays[array] else int_map
                 return Load(chosen[var], array, expr(index), span)
             case Shfl():
-                return replace(s, dst=real_map[s.dst], src=real_map[s.src], arg=expr(s.arg))
+                return replace(
+                    s, dst=real_map[s.dst], src=real_map[s.src], arg=expr(s.arg), mask=expr(s.mask)
+                )
+            case ShflI():
+                return replace(s, dst=int_map[s.dst], src=int_map[s.src], arg=expr(s.arg), mask=expr(s.mask))
+            case Vote():
+                return replace(s, dst=int_map[s.dst], cond=expr(s.cond), mask=expr(s.mask))
             case If(cond, then, other, span):
                 return If(expr(cond), tuple(map(stmt, then)), tuple(map(stmt, other)), span)
             case While(cond, body, span):

@@ -41,17 +41,16 @@ def scalar_type(base: str) -> Ty | None:
     if base in _HALF:
         elem, name = _HALF[base]
         return VecTy(RealTy(elem), 2, name)
-    if base[:-1] == "float" and base[-1] in "234":
-        return VecTy(RealTy("float"), int(base[-1]), base)
+    if base[:-1] in ("float", "double") and base[-1] in "234":
+        return VecTy(RealTy(base[:-1]), int(base[-1]), base)
     if base[:-1] in ("int", "uint") and base[-1] in "234":
         return VecTy(IntType.I32 if base[0] == "i" else IntType.U32, int(base[-1]), base)
     return None
 
 
 def resolve(st: State, t: ast.CType, value: bool = True) -> Ty:
-    """The type with stars applied. `value` refuses references (they are handled where they may stand)."""
-    if t.volatile:
-        raise Refusal("volatile is outside the language", t.span, "use __syncwarp() and __syncthreads()")
+    """The type with stars applied. `value` refuses references (they are handled where they may stand).
+    `volatile` adds nothing: every access of the source is one of the core IR already, and orders no other."""
     if t.reference and value:
         raise Refusal("references are known for parameters of helpers only", t.span)
     ty: Ty | None = None

@@ -162,7 +162,12 @@ class Index3:
 
 @dataclass(frozen=True, slots=True)
 class Infinity:
-    """`INFINITY`; only its negation has a meaning in the exact scalars."""
+    """`INFINITY`, before a sign is applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """`nullptr`: different from every array, equal to itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +175,7 @@ class Nothing:
     """The value of a void expression."""
 
 
-Value = Int | Real | Bool | Vec | Record | Ptr | Index3 | Infinity | Nothing
+Value = Int | Real | Bool | Vec | Record | Ptr | Index3 | Infinity | Null | Nothing
 
 
 # ---------------------------------------------------------------- places

@@ -47,8 +47,26 @@ struct float3 {
 struct alignas(16) float4 {
     float x, y, z, w;
 };
+struct alignas(16) double2 {
+    double x, y;
+};
+struct double3 {
+    double x, y, z;
+};
+struct alignas(16) double4 {
+    double x, y, z, w;
+};
 struct alignas(8) int2 {
     int x, y;
+};
+struct int3 {
+    int x, y, z;
+};
+struct alignas(8) uint2 {
+    unsigned x, y;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
 };
 struct alignas(16) int4 {
     int x, y, z, w;
@@ -57,8 +75,26 @@ struct alignas(16) int4 {
 static inline float2 make_float2(float x, float y) { return {x, y}; }
 static inline float3 make_float3(float x, float y, float z) { return {x, y, z}; }
 static inline float4 make_float4(float x, float y, float z, float w) { return {x, y, z, w}; }
+static inline double2 make_double2(double x, double y) { return {x, y}; }
+static inline double3 make_double3(double x, double y, double z) { return {x, y, z}; }
+static inline double4 make_double4(double x, double y, double z, double w) { return {x, y, z, w}; }
 static inline int2 make_int2(int x, int y) { return {x, y}; }
+static inline int3 make_int3(int x, int y, int z) { return {x, y, z}; }
+static inline uint2 make_uint2(unsigned x, unsigned y) { return {x, y}; }
+static inline uint3 make_uint3(unsigned x, unsigned y, unsigned z) { return {x, y, z}; }
+static inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) { return {x, y, z, w}; }
 static inline int4 make_int4(int x, int y, int z, int w) { return {x, y, z, w}; }
+
+namespace std {
+template <class A, class B>
+struct is_same {
+    static constexpr bool value = false;
+};
+template <class A>
+struct is_same<A, A> {
+    static constexpr bool value = true;
+};
+}
 
 // ---------------------------------------------------------------- mathematics
 
@@ -94,6 +130,22 @@ float fabsf(float) noexcept;
 float floorf(float) noexcept;
 float ceilf(float) noexcept;
 float fmodf(float, float) noexcept;
+float truncf(float) noexcept;
+float roundf(float) noexcept;
+float rintf(float) noexcept;
+float nearbyintf(float) noexcept;
+float exp10f(float) noexcept;
+float tanf(float) noexcept;
+float asinf(float) noexcept;
+float acosf(float) noexcept;
+float atanf(float) noexcept;
+float atan2f(float, float) noexcept;
+float sinhf(float) noexcept;
+float coshf(float) noexcept;
+float cbrtf(float) noexcept;
+float hypotf(float, float) noexcept;
+float fdimf(float, float) noexcept;
+float erfcf(float) noexcept;
 }
 
 // As fmaxf and fminf (a NaN loses), in a form the vectorizer accepts.
@@ -129,6 +181,30 @@ static inline float sqrt(float x) { return sqrtf(x); }
 static inline float rsqrt(float x) { return rsqrtf(x); }
 static inline float fabs(float x) { return fabsf(x); }
 static inline float pow(float x, float y) { return powf(x, y); }
+static inline float floor(float x) { return floorf(x); }
+static inline float ceil(float x) { return ceilf(x); }
+static inline float trunc(float x) { return truncf(x); }
+static inline float round(float x) { return roundf(x); }
+static inline float rint(float x) { return rintf(x); }
+static inline float nearbyint(float x) { return nearbyintf(x); }
+static inline float exp2(float x) { return exp2f(x); }
+static inline float exp10(float x) { return exp10f(x); }
+static inline float log2(float x) { return log2f(x); }
+static inline float log10(float x) { return log10f(x); }
+static inline float log1p(float x) { return log1pf(x); }
+static inline float expm1(float x) { return expm1f(x); }
+static inline float erfc(float x) { return erfcf(x); }
+static inline float tan(float x) { return tanf(x); }
+static inline float asin(float x) { return asinf(x); }
+static inline float acos(float x) { return acosf(x); }
+static inline float atan(float x) { return atanf(x); }
+static inline float atan2(float y, float x) { return atan2f(y, x); }
+static inline float sinh(float x) { return sinhf(x); }
+static inline float cosh(float x) { return coshf(x); }
+static inline float cbrt(float x) { return cbrtf(x); }
+static inline float hypot(float x, float y) { return hypotf(x, y); }
+static inline float fdim(float x, float y) { return fdimf(x, y); }
+static inline float fmod(float x, float y) { return fmodf(x, y); }
 static inline float fmax(float a, float b) { return kshell_fmax(a, b); }
 static inline float fmin(float a, float b) { return kshell_fmin(a, b); }
 static inline float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
@@ -156,8 +232,18 @@ KSHELL_MINMAX_MIXED(unsigned long long, long long, unsigned long long)
 static inline float max(float a, float b) { return kshell_fmax(a, b); }
 static inline float min(float a, float b) { return kshell_fmin(a, b); }
 
-static inline int __float2int_rn(float x) { return (int)__builtin_rintf(x); }
+static inline int __float2int_rn(float x) { return (int)rintf(x); }
 static inline int __float2int_rz(float x) { return (int)x; }
+static inline int __float2int_rd(float x) { return (int)floorf(x); }
+static inline int __float2int_ru(float x) { return (int)ceilf(x); }
+static inline unsigned __float2uint_rn(float x) { return (unsigned)rintf(x); }
+static inline unsigned __float2uint_rz(float x) { return (unsigned)x; }
+static inline unsigned __float2uint_rd(float x) { return (unsigned)floorf(x); }
+static inline unsigned __float2uint_ru(float x) { return (unsigned)ceilf(x); }
+static inline float __exp10f(float x) { return exp10f(x); }
+static inline float __log2f(float x) { return log2f(x); }
+static inline float __log10f(float x) { return log10f(x); }
+static inline float __tanf(float x) { return tanf(x); }
 static inline float __int2float_rn(int x) { return (float)x; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }

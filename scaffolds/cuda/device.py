@@ -18,6 +18,12 @@ PRELUDE = """\
 #ifndef FLT_MAX
 #define FLT_MAX 3.402823466e+38f
 #endif
+#ifdef __CUDACC_RTC__
+namespace std {
+template <class A, class B> struct is_same { static constexpr bool value = false; };
+template <class A> struct is_same<A, A> { static constexpr bool value = true; };
+}
+#endif
 """
 
 

@@ -6,12 +6,14 @@ unsigned result of `compile_int` may lie outside its type (see `integers`); `com
 value that a register, a comparison or an address sees.
 """
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from semantics import core
+from semantics.beyond import IOfReal, RCall, RealCall, RPosInf
 from semantics.faults import FaultKind
 from semantics.interp import integers
 from semantics.interp.machine import Lanes, Machine, first
@@ -41,6 +43,9 @@ def compile_int(e: core.IExpr) -> IntFn:
             return lambda m, lanes: integers.cast(m, lanes, source, type_, inner(m, lanes))
         case core.ISelect(cond, a, b):
             return _select(compile_cond(cond), compile_int(a), compile_int(b), integer=True)
+        case IOfReal(type_, c):
+            real = compile_real(c)
+            return lambda m, lanes: integers.of_real(m, lanes, type_, real(m, lanes))
 
 
 def compile_reduced(e: core.IExpr) -> IntFn:
@@ -65,6 +70,10 @@ def compile_real(e: core.RExpr) -> RealFn:
             return lambda m, lanes: m.arithmetic.literal(value)
         case core.RNegInf():
             return lambda m, lanes: m.arithmetic.negative_infinity()
+        case RPosInf():
+            return lambda m, lanes: m.arithmetic.positive_infinity()
+        case RCall(call, c, d):
+            return _real_call(call, compile_real(c), None if d is None else compile_real(d))
         case core.RVar(var):
             return lambda m, lanes: m.get_real(var, lanes)
         case core.RParam(param):
@@ -100,13 +109,13 @@ def compile_cond(e: core.BExpr) -> CondFn:
 
 
 def _int_compare(op: core.CmpOp, x: IntFn, y: IntFn) -> CondFn:
-    match op:
-        case core.CmpOp.LT:
-            return lambda m, lanes: x(m, lanes) < y(m, lanes)
-        case core.CmpOp.LE:
-            return lambda m, lanes: x(m, lanes) <= y(m, lanes)
-        case core.CmpOp.EQ:
-            return lambda m, lanes: x(m, lanes) == y(m, lanes)
+    compare = {core.CmpOp.LT: operator.lt, core.CmpOp.LE: operator.le, core.CmpOp.EQ: operator.eq}[op]
+
+    def evaluate(m: Machine, lanes: Lanes) -> Any:
+        a, b = integers.operands(x(m, lanes), y(m, lanes))
+        return compare(a, b)
+
+    return evaluate
 
 
 def is_uniform(value: Any) -> bool:
@@ -143,9 +152,13 @@ def _select(cond: CondFn, left: Callable[..., Any], right: Callable[..., Any], *
             return left(m, lanes)
         if not len(yes):
             return right(m, lanes)
-        out = np.empty(len(lanes), np.int64 if integer else m.arithmetic.dtype)
-        out[chosen] = left(m, yes)
-        out[~chosen] = right(m, no)
+        a, b = left(m, yes), right(m, no)
+        if integer:
+            a, b = integers.operands(a, b)
+        wide = integer and isinstance(a, np.ndarray) and a.dtype == object
+        out = np.empty(len(lanes), object if wide else np.int64 if integer else m.arithmetic.dtype)
+        out[chosen] = a
+        out[~chosen] = b
         return out
 
     return evaluate
@@ -180,6 +193,20 @@ def _real_unary(fn: core.RealFn, inner: RealFn) -> RealFn:
     return evaluate
 
 
+def _real_call(fn: RealCall, left: RealFn, right: RealFn | None) -> RealFn:
+    def evaluate(m: Machine, lanes: Lanes) -> Any:
+        a = left(m, lanes)
+        b = None if right is None else right(m, lanes)
+        value, bad = m.arithmetic.call(fn, a, b)
+        if bad is not None:
+            k = first(bad)
+            shown = [show(entry(x, k)) for x in (a, b) if x is not None]
+            m.fault(FaultKind.UNDEFINED, f"{fn}({', '.join(shown)}) has no value", lanes, bad)
+        return value
+
+    return evaluate
+
+
 def entry(value: Any, k: int) -> Any:
     """The value of one lane."""
     return value if is_uniform(value) else value[k]
@@ -188,6 +215,6 @@ def entry(value: Any, k: int) -> Any:
 def show(value: Any) -> str:
     """A number as people read it."""
     number = float(value)
-    if number == NINF:
-        return "-inf"
+    if number in (NINF, -NINF):
+        return "-inf" if number < 0 else "inf"
     return f"{number:.6g}"

@@ -1,10 +1,10 @@
 """Integer arithmetic of a C type, checked.
 
-A value is a Python int (the same for all threads) or an int64 array. A signed result outside its type
-is a fault; the value then wraps, as the machine's would. Unsigned sums, differences and products are
-kept as they are in the integers until something depends on the wrapped value: legal C like
-`(unsigned)i < n` or `int j = threadIdx.x - 1` is no fault, but a wrapped value in an address is, directly
-or through a variable (see `Machine.wraps`).
+A value is a Python int (the same for all threads) or an array: of int64, or of Python ints when one of
+them is 2^63 or more. A signed result outside its type is a fault; the value then wraps, as the machine's
+would. Unsigned sums, differences and products are kept as they are in the integers until something
+depends on the wrapped value: legal C like `(unsigned)i < n` or `int j = threadIdx.x - 1` is no fault, but
+a wrapped value in an address is, directly or through a variable (see `Machine.wraps`).
 """
 
 from typing import Any
@@ -53,12 +53,15 @@ def binary(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) 
     if isinstance(a, int) and isinstance(b, int):
         return _fit(m, lanes, _plain(op, a, b), type_, op, a, b)
     if op in (IntOp.MIN, IntOp.MAX):
-        least: Array = np.minimum(a, b) if op is IntOp.MIN else np.maximum(a, b)
+        p, q = operands(a, b)
+        least: Array = np.minimum(p, q) if op is IntOp.MIN else np.maximum(p, q)
         return least
     if op in (IntOp.AND, IntOp.OR, IntOp.XOR, IntOp.SHR):
-        bits: Array = _array(op, a, b)
+        bits: Array = _array(op, *operands(a, b))
         return bits
-    if (type_.bits == 64 or op is IntOp.SHL) and not _inside(_corners(op, a, b), _INT64):
+    if (type_.bits == 64 or op is IntOp.SHL) and not (
+        _small(a) and _small(b) and _inside(_corners(op, a, b), _INT64)
+    ):
         return _fit(m, lanes, _exact(lanes, op, a, b), type_, op, a, b)
     return _fit(m, lanes, _array(op, a, b), type_, op, a, b)
 
@@ -77,7 +80,7 @@ def reduced(m: Machine, lanes: Lanes, type_: IntType, value: Int) -> Int:
     values that wrap here are reported to the machine."""
     if type_.signed:
         return value
-    high = min(type_.high, _INT64.high)
+    high = type_.high
     if isinstance(value, int):
         if 0 <= value <= high:
             return value
@@ -85,22 +88,53 @@ def reduced(m: Machine, lanes: Lanes, type_: IntType, value: Int) -> Int:
         return _wrap(value, type_)
     if value.size == 0 or (value.min() >= 0 and value.max() <= high):
         return value
-    bad = (value < 0) | (value > high)
+    bad = _beyond(value, 0, high)
     worst = int(value[first(bad)])
     m.wraps(lanes, bad, f"{worst} does not fit `{_DECLARED[type_]}` and wraps", worst)
-    return np.array([_wrap(int(v), type_) for v in value], np.int64)
+    return packed([_wrap(int(v), type_) for v in value])
+
+
+def packed(values: list[int]) -> Array:
+    """An array of integers: of int64 where all fit, else of Python ints."""
+    if all(_INT64.low <= v <= _INT64.high for v in values):
+        return np.array(values, np.int64)
+    out = np.empty(len(values), object)
+    out[:] = values
+    return out
+
+
+def _beyond(value: Array, low: int, high: int) -> Array:
+    """Which entries lie outside `[low, high]`; bounds beyond int64 hold for every int64."""
+    if value.dtype != object:
+        low, high = max(low, _INT64.low), min(high, _INT64.high)
+    bad: Array = ((value < low) | (value > high)).astype(bool)
+    return bad
+
+
+def _small(value: Int) -> bool:
+    """Whether int64 arithmetic can take the value as it is."""
+    if isinstance(value, int):
+        return _INT64.low <= value <= _INT64.high
+    return value.dtype != object
+
+
+def operands(a: Int, b: Int) -> tuple[Any, Any]:
+    """Both as numpy takes them together: arrays of Python ints when one of them exceeds int64."""
+    if _small(a) and _small(b):
+        return a, b
+    return np.asarray(a, object), np.asarray(b, object)
 
 
 def _unreduced(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) -> Int:
     corners = _corners(op, a, b)
-    inside = _inside(corners, _INT64)
+    inside = _small(a) and _small(b) and _inside(corners, _INT64)
     value: Any
     if isinstance(a, int) and isinstance(b, int):
         value = _plain(op, a, b)
     else:
         value = _array(op, a, b) if inside else _exact(lanes, op, a, b)
     if not _inside(corners, type_):
-        bad = np.less(value, type_.low) | np.greater(value, type_.high)
+        bad = _beyond(np.atleast_1d(np.asarray(value)), type_.low, type_.high)
         if np.any(bad):
             k = first(bad)
             m.wrap_text = _overflow_text(type_, op, _pick(a, k), _pick(b, k), _pick(value, k))
@@ -108,10 +142,10 @@ def _unreduced(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: I
         return value  # type: ignore[no-any-return]
     if isinstance(value, int):
         return reduced(m, lanes, type_, value)
-    bad = ((value > _INT64.high) | (value < _INT64.low)).astype(bool)
+    bad = _beyond(value, type_.low, type_.high)
     if bad.any():
         m.wraps(lanes, bad, "", float(value[first(bad)]))
-    return np.array([_wrap(int(v), type_) for v in value], np.int64)
+    return packed([_wrap(int(v), type_) for v in value])
 
 
 def _plain(op: IntOp, a: int, b: int) -> int:
@@ -182,23 +216,21 @@ def _exact(lanes: Lanes, op: IntOp, a: Int, b: Int) -> Array:
 def _fit(
     m: Machine, lanes: Lanes, value: Any, type_: IntType, op: IntOp | None, a: Int, b: Int | None
 ) -> Int:
-    high = min(type_.high, _INT64.high)
     if isinstance(value, int):
-        if type_.low <= value <= type_.high and value <= high:
+        if type_.low <= value <= type_.high:
             return value
         _overflow(m, lanes, np.asarray(True), value, type_, op, a, b)
         return _wrap(value, type_)
-    if value.size == 0 or (value.max() <= high and value.min() >= type_.low):
-        result: Array = value if value.dtype != object else value.astype(np.int64)
-        return result
-    bad = ((value > high) | (value < type_.low)).astype(bool)
+    if value.size == 0 or (value.max() <= type_.high and value.min() >= type_.low):
+        return value if value.dtype != object else packed(value.tolist())
+    bad = _beyond(value, type_.low, type_.high)
     _overflow(m, lanes, bad, value, type_, op, a, b)
-    return np.array([_wrap(int(v), type_) for v in value], np.int64)
+    return packed([_wrap(int(v), type_) for v in value])
 
 
 def _wrap(value: int, type_: IntType) -> int:
-    """The value modulo the type. What int64 cannot hold becomes its largest, which no bound exceeds."""
-    return min((value - type_.low) % (1 << type_.bits) + type_.low, _INT64.high)
+    """The value modulo the type."""
+    return (value - type_.low) % (1 << type_.bits) + type_.low
 
 
 def _overflow(
@@ -235,20 +267,38 @@ def _divide(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int)
         m.fault(FaultKind.UNDEFINED, f"{_pick(a, k)} {_SIGN[op]} 0", lanes, zero, value=0.0)
         b = np.where(zero, 1, b) if isinstance(b, np.ndarray) else 1
     if op is IntOp.MOD and type_.signed:
-        huge = np.equal(a, type_.low) & np.equal(b, -1)
+        huge = np.logical_and(np.equal(a, type_.low), np.equal(b, -1))
         if np.any(huge):
             m.fault(FaultKind.UNDEFINED, f"{type_.low} % -1", lanes, huge, value=0.0)
     if isinstance(a, int) and isinstance(b, int):
         quotient = abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
         return _fit(m, lanes, quotient if op is IntOp.DIV else a - quotient * b, type_, op, a, b)
     if not type_.signed or (np.min(a) >= 0 and np.min(b) > 0):
-        return a // b if op is IntOp.DIV else a % b
+        p, q = operands(a, b)
+        return p // q if op is IntOp.DIV else p % q  # type: ignore[no-any-return]
     quotients = np.abs(a) // np.abs(b) * np.where(np.less(a, 0) == np.less(b, 0), 1, -1)
     return _fit(m, lanes, quotients if op is IntOp.DIV else a - quotients * b, type_, op, a, b)
 
 
+def of_real(m: Machine, lanes: Lanes, type_: IntType, value: Any) -> Int:
+    """Conversion of a real toward zero; what does not fit `type_` is a fault, and zero then."""
+    parts = np.atleast_1d(np.asarray(value))
+    if parts.dtype == object:
+        whole = [None if isinstance(x, float) else int(x) for x in parts]
+    else:
+        whole = [int(x) if np.isfinite(x) else None for x in parts.tolist()]
+    bad = np.array([x is None or not type_.low <= x <= type_.high for x in whole], bool)
+    if bad.any():
+        worst = float(parts[first(bad)])
+        mask = bad if np.ndim(value) else np.asarray(True)
+        text = f"{worst:.6g} does not fit `{_DECLARED[type_]}`"
+        m.fault(FaultKind.INT_OVERFLOW, text, lanes, mask, value=worst)
+    kept = [0 if wrong or x is None else x for x, wrong in zip(whole, bad, strict=True)]
+    return packed(kept) if np.ndim(value) else kept[0]
+
+
 def _non_negative(m: Machine, lanes: Lanes, op: IntOp, type_: IntType, a: Int, b: Int) -> tuple[Int, Int]:
-    bad = np.less(a, 0) | np.less(b, 0)
+    bad: Any = np.logical_or(np.less(a, 0), np.less(b, 0))
     what = "of a negative number"
     if op in (IntOp.SHL, IntOp.SHR):
         far = np.greater_equal(b, type_.bits)

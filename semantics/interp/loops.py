@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from semantics import core
+from semantics.beyond import IOfReal, ShflI, Vote
 from semantics.faults import FaultKind
 from semantics.interp.machine import Halt, Lanes, Machine
 from semantics.interp.memory import is_integer
@@ -79,6 +80,8 @@ def _assignments(
                 found.setdefault(var, []).append(causes)
             case core.Load(var, array) if is_integer(kernel.arrays[array].elem):
                 found.setdefault(var, []).append(None)
+            case ShflI(_, var) | Vote(_, var):
+                found.setdefault(var, []).append(None)
             case core.If(cond, then, other):
                 inner = _guarded(cond, guards)
                 _assignments(kernel, then, inner, found)
@@ -102,7 +105,7 @@ def _reads(node: Any, found: set[int]) -> bool:
         case core.IVar(var):
             found.add(var)
             return True
-        case core.RCmp():
+        case core.RCmp() | IOfReal():
             return False
         case tuple():
             return all(_reads(part, found) for part in node)

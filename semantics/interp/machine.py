@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from semantics.core import Array as ArrayDecl
-from semantics.core import Dim, Kernel, KernelCall, Space, Special, Stmt
+from semantics.core import Dim, IntType, Kernel, KernelCall, Space, Special, Stmt
 from semantics.faults import Fault, FaultKind, Thread
-from semantics.interp.memory import Buffer, Dense, is_integer
+from semantics.interp.memory import Buffer, Dense, folded, is_integer, unfolded
 from semantics.interp.races import AccessLog
 from semantics.interp.values import Arithmetic, Array
 from semantics.span import NOWHERE, Span
@@ -129,6 +129,7 @@ class Machine:
         self.shuffles = np.zeros(self.count, np.int64)
         self._special = self._specials()
         self.ints = [np.zeros(self.count, np.int64) for _ in kernel.int_vars]
+        self._wide = [type_ is IntType.U64 for _, type_ in kernel.int_vars]
         self.reals = [arithmetic.zeros(self.count) for _ in kernel.real_vars]
         self.int_ready: list[Array | None] = [np.zeros(self.count, bool) for _ in kernel.int_vars]
         self.real_ready: list[Array | None] = [np.zeros(self.count, bool) for _ in kernel.real_vars]
@@ -184,7 +185,8 @@ class Machine:
         self._check_ready(self.int_ready[var], self.kernel.int_vars[var][0], lanes)
         if self._tainted:
             self._recall(var, lanes)
-        return self.ints[var] if lanes.full else self.ints[var][lanes.index]
+        value = self.ints[var] if lanes.full else self.ints[var][lanes.index]
+        return unfolded(value) if self._wide[var] else value
 
     def get_real(self, var: int, lanes: Lanes) -> Array:
         self._check_ready(self.real_ready[var], self.kernel.real_vars[var], lanes)
@@ -199,7 +201,7 @@ class Machine:
             self.fault(kind, f"`{name}` is read before it is assigned", lanes, missing, array=name)
 
     def set_int(self, var: int, lanes: Lanes, value: int | Array) -> None:
-        self._assign(self.ints[var], self.int_ready, var, lanes, value)
+        self._assign(self.ints[var], self.int_ready, var, lanes, folded(value))
 
     def set_real(self, var: int, lanes: Lanes, value: Any) -> None:
         self._assign(self.reals[var], self.real_ready, var, lanes, value)

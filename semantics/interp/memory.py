@@ -17,9 +17,30 @@ INTEGER_ELEMENTS = frozenset(
 )
 
 
+WIDE_ELEMENTS = frozenset({"unsigned long long", "size_t", "uint64_t", "unsigned long"})
+
+
 def is_integer(elem: str) -> bool:
     """Whether a C element type holds integers."""
     return elem in INTEGER_ELEMENTS
+
+
+def folded(value: Any) -> Any:
+    """Integers as int64 holds them: 2^63 and above become negative, modulo 2^64."""
+    if isinstance(value, int):
+        return (value + (1 << 63)) % (1 << 64) - (1 << 63)
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return np.array([folded(int(v)) for v in value], np.int64)
+    return value
+
+
+def unfolded(value: Array) -> Array:
+    """What `folded` made of unsigned 64-bit integers, as they were."""
+    if value.size == 0 or value.min() >= 0:
+        return value
+    out = np.empty(value.size, object)
+    out[:] = [v % (1 << 64) for v in value.tolist()]
+    return out
 
 
 class Buffer(Protocol):

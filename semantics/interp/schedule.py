@@ -5,7 +5,7 @@ next is drawn at random. A race-free launch gives the same result in every order
 """
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from semantics import core
 from semantics.interp.machine import WARP, Lanes, Machine
 from semantics.interp.statements import Program, Sync
-from semantics.interp.sync import perform
+from semantics.interp.sync import masks, perform
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +55,10 @@ def drive(m: Machine, program: Program, schedule: Schedule) -> None:
         syncs[id(group)] = sync
         waiting[sync.lanes.index] = id(sync.stmt)
         owner[sync.lanes.index] = group
-        unit = _unit(m, sync)
-        if (waiting[unit] == id(sync.stmt)).all():
-            arrived = Sync(sync.stmt, Lanes(unit, full=unit.size == m.count), sync.path, sync.argument)
-            perform(m, arrived)
+        for unit in _units(m, sync):
+            if not (waiting[unit] == id(sync.stmt)).all():
+                continue
+            perform(m, replace(sync, lanes=Lanes(unit, full=unit.size == m.count)))
             waiting[unit] = -1
             for member in set(owner[unit]):
                 assert member.waits is not None
@@ -67,18 +67,22 @@ def drive(m: Machine, program: Program, schedule: Schedule) -> None:
                     ready.append(member)
 
 
-def _unit(m: Machine, sync: Sync) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":
-    """The lanes that must arrive together with the first lane of a synchronisation."""
+def _units(m: Machine, sync: Sync) -> "list[np.ndarray[tuple[int], np.dtype[np.int64]]]":
+    """Sets of lanes that must arrive together: the block at a barrier, the warp at a warp operation, or
+    the lanes that each mask names."""
     lane = int(sync.lanes.index[0])
+    block = lane // m.threads * m.threads
     if isinstance(sync.stmt, core.Barrier):
-        start = lane // m.threads * m.threads
-        return np.arange(start, start + m.threads)
-    start = lane // m.threads * m.threads + lane % m.threads // WARP * WARP
-    return np.arange(start, min(start + WARP, (lane // m.threads + 1) * m.threads))
+        return [np.arange(block, block + m.threads)]
+    start = block + lane % m.threads // WARP * WARP
+    warp = np.arange(start, min(start + WARP, block + m.threads))
+    if sync.mask is None:
+        return [warp]
+    return [warp[(mask >> np.arange(warp.size)) & 1 == 1] for mask in np.unique(masks(m, sync))]
 
 
 def _stuck(m: Machine, syncs: dict[int, Sync], waiting: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> None:
     """No group can run: report the first synchronisation that some threads never reach."""
     sync = next(iter(syncs.values()))
     arrived = np.flatnonzero(waiting == id(sync.stmt))
-    perform(m, Sync(sync.stmt, Lanes(arrived), sync.path, sync.argument))
+    perform(m, replace(sync, lanes=Lanes(arrived)))

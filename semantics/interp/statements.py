@@ -1,8 +1,8 @@
 """Statements of the core IR, compiled to functions of a machine and the lanes that execute them.
 
-A statement without barriers, warp synchronisations or shuffles is a plain function. One with them is
-a generator that yields a `Sync` at each; whoever drives it performs the synchronisation (or finds
-that it cannot be) and resumes it.
+A statement without barriers and warp operations is a plain function. One with them is a generator that
+yields a `Sync` at each; whoever drives it performs the synchronisation (or finds that it cannot be) and
+resumes it.
 """
 
 from collections.abc import Callable, Generator
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from semantics import core
+from semantics.beyond import ShflI, Vote
 from semantics.faults import Fault, FaultKind
 from semantics.interp import loops
 from semantics.interp.expressions import IntFn, compile_cond, compile_real, compile_reduced, is_uniform
 from semantics.interp.geometry import halving_steps
 from semantics.interp.machine import Lanes, Machine
-from semantics.interp.memory import is_integer
+from semantics.interp.memory import WIDE_ELEMENTS, folded, is_integer, unfolded
 from semantics.interp.races import ATOMIC, READ, WRITE, Where
 from semantics.interp.values import Array
 from semantics.span import Span
@@ -41,15 +42,19 @@ class Path:
         return None
 
 
+Synchronising = core.Barrier | core.SyncWarp | core.Shfl | ShflI | Vote
+
+
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """`lanes` have arrived at a barrier, a warp synchronisation or a shuffle, by `path`. `argument`
-    evaluates the lane argument of a shuffle."""
+    """`lanes` have arrived at a barrier or a warp operation, by `path`. `argument` evaluates the lane
+    argument of a shuffle or the condition of a vote, `mask` which lanes a warp operation names."""
 
-    stmt: core.Barrier | core.SyncWarp | core.Shfl
+    stmt: Synchronising
     lanes: Lanes
     path: Path | None
-    argument: IntFn | None
+    argument: Callable[[Machine, Lanes], Any] | None
+    mask: IntFn | None = None
 
 
 Plain = Callable[[Machine, Lanes], None]
@@ -74,9 +79,9 @@ def compile_kernel(kernel: core.Kernel) -> Program:
 
 
 def synchronises(stmt: core.Stmt) -> bool:
-    """Whether a statement contains a barrier, a warp synchronisation or a shuffle."""
+    """Whether a statement contains a barrier or a warp operation."""
     match stmt:
-        case core.Barrier() | core.SyncWarp() | core.Shfl():
+        case core.Barrier() | core.SyncWarp() | core.Shfl() | ShflI() | Vote():
             return True
         case core.If(_, then, other):
             return any(map(synchronises, then)) or any(map(synchronises, other))
@@ -121,7 +126,7 @@ class _Compiler:
 
     def stepped(self, stmt: core.Stmt) -> Stepped:
         match stmt:
-            case core.Barrier() | core.SyncWarp() | core.Shfl():
+            case core.Barrier() | core.SyncWarp() | core.Shfl() | ShflI() | Vote():
                 return self._sync(stmt)
             case core.If(_, then, other):
                 return self._stepped_if(stmt, self.stepped_block(then), self.stepped_block(other))
@@ -130,13 +135,20 @@ class _Compiler:
             case _:
                 raise AssertionError(f"{type(stmt).__name__} does not synchronise")
 
-    def _sync(self, stmt: core.Barrier | core.SyncWarp | core.Shfl) -> Stepped:
-        argument = compile_reduced(stmt.arg) if isinstance(stmt, core.Shfl) else None
+    def _sync(self, stmt: Synchronising) -> Stepped:
+        argument: Callable[[Machine, Lanes], Any] | None = None
+        mask = None
+        if isinstance(stmt, core.Shfl | ShflI):
+            argument = compile_reduced(stmt.arg)
+        elif isinstance(stmt, Vote):
+            argument = compile_cond(stmt.cond)
+        if isinstance(stmt, core.Shfl | ShflI | Vote) and stmt.mask is not None:
+            mask = compile_reduced(stmt.mask)
 
         def run(m: Machine, lanes: Lanes, path: Path | None) -> Generator[Sync, None, None]:
             m.at = stmt
             m.tick()
-            yield Sync(stmt, lanes, path, argument)
+            yield Sync(stmt, lanes, path, argument, mask)
 
         return run
 
@@ -284,6 +296,7 @@ class _Compiler:
         site, array, var = self._site(stmt), stmt.array, stmt.var
         declared = self.kernel.arrays[array]
         index = compile_reduced(stmt.index)
+        wide = declared.elem in WIDE_ELEMENTS
         assign = Machine.set_int if is_integer(declared.elem) else Machine.set_real
 
         def run(m: Machine, lanes: Lanes) -> None:
@@ -297,6 +310,8 @@ class _Compiler:
             if missing is not None:
                 k = int(np.argmax(missing))
                 _never_written(m, inside, missing, declared, int(at[k]) - _base(m, array, inside, k))
+            if wide:
+                values = unfolded(values)
             _log(m, array, at, inside, READ, site, values)
             if inside is not lanes:
                 assign(m, var, lanes, 0)
@@ -315,7 +330,7 @@ class _Compiler:
         def run(m: Machine, lanes: Lanes) -> None:
             m.at = stmt
             m.tick()
-            stored: Any = value(m, lanes)
+            stored: Any = folded(value(m, lanes)) if integers else value(m, lanes)
             inside, at = _address(m, lanes, array, m.as_address(index, lanes), "written")
             if not len(inside):
                 return
@@ -347,6 +362,9 @@ def split(lanes: Lanes, cond: Any) -> tuple[Lanes, Lanes]:
     return lanes.where(cond), lanes.where(~cond)
 
 
+_FAR = (1 << 63) - 1  # no array has this many elements
+
+
 def _base(m: Machine, array: int, lanes: Lanes, k: int) -> int:
     offset = m.offset[array]
     return 0 if offset is None else int(offset[lanes.index[k]])
@@ -356,7 +374,9 @@ def _address(m: Machine, lanes: Lanes, array: int, index: Any, verb: str) -> tup
     """The lanes whose index is in bounds, and their flat addresses; the others are a fault."""
     size = m.sizes[array]
     if is_uniform(index):
-        index = np.full(len(lanes), int(index), np.int64)
+        index = np.full(len(lanes), min(int(index), _FAR), np.int64)
+    elif index.dtype == object:
+        index = np.array([min(v, _FAR) for v in index], np.int64)
     if index.size and (index.min() < 0 or index.max() >= size):
         bad = (index < 0) | (index >= size)
         name, k = m.kernel.arrays[array].name, int(np.argmax(bad))

@@ -1,10 +1,11 @@
-"""Barriers, warp synchronisations and shuffles: performed when every thread they name has arrived."""
+"""Barriers and warp operations: performed when every thread they name has arrived."""
 
 from typing import Any
 
 import numpy as np
 
 from semantics import core
+from semantics.beyond import ShflI, Vote, VoteKind
 from semantics.faults import Fault, FaultKind
 from semantics.interp.machine import WARP, Halt, Lanes, Machine
 from semantics.interp.statements import Sync
@@ -22,10 +23,28 @@ def perform(m: Machine, sync: Sync) -> None:
             _require_warps(m, sync, existing_only=True)
             m.warp_syncs = _bumped(m.warp_syncs, sync.lanes)
             m.shuffles = _bumped(m.shuffles, sync.lanes)
-        case core.Shfl():
-            _require_warps(m, sync, existing_only=False)
-            _exchange(m, sync, sync.stmt)
-            m.shuffles = _bumped(m.shuffles, sync.lanes)
+        case core.Shfl() | ShflI() | Vote():
+            if sync.mask is None:
+                _require_warps(m, sync, existing_only=False)
+                everyone = np.full(len(sync.lanes), _ALL, np.int64)
+            else:
+                everyone = masks(m, sync)
+                _require_named(m, sync, everyone)
+            if isinstance(sync.stmt, Vote):
+                _vote(m, sync, sync.stmt, everyone)
+            else:
+                _exchange(m, sync, sync.stmt, everyone)
+            if sync.mask is None:
+                m.shuffles = _bumped(m.shuffles, sync.lanes)
+
+
+_ALL = 0xFFFFFFFF
+
+
+def masks(m: Machine, sync: Sync) -> Array:
+    """The mask that each arrived lane gives."""
+    assert sync.mask is not None
+    return np.broadcast_to(np.asarray(sync.mask(m, sync.lanes), np.int64), (len(sync.lanes),)) & _ALL
 
 
 def _bumped(counter: Array, lanes: Lanes) -> Array:
@@ -72,12 +91,44 @@ def _require_warps(m: Machine, sync: Sync, *, existing_only: bool) -> None:
             raise Halt
 
 
+def _require_named(m: Machine, sync: Sync, given: Array) -> None:
+    """Every lane names itself, and all the lanes that it names have arrived with the same mask."""
+    index = sync.lanes.index
+    lane = m.thread[index] % WARP
+    strange = (given >> lane) & 1 == 0
+    if strange.any():
+        text = f"the mask {int(given[int(np.argmax(strange))]):#x} does not name the thread's own lane"
+        m.fault(FaultKind.BAD_MASK, text, sync.lanes, strange, what="waits")
+        raise Halt
+    mine = np.zeros(m.count + WARP, np.int64)
+    mine[index] = given
+    start = index - lane
+    for k in range(WARP):
+        named = (given >> k) & 1 == 1
+        present = (m.thread[index] - lane + k < m.threads) & (mine[start + k] == given)
+        absent = named & ~present
+        if absent.any():
+            first = int(np.argmax(absent))
+            name = f"the warp operation with the mask {int(given[first]):#x}"
+            low = int(start[first])
+            end = min(low + WARP, (low // m.threads + 1) * m.threads)
+            if low + k >= end:
+                text = f"the mask {int(given[first]):#x} names lane {k}, which the warp does not have"
+                m.fault(FaultKind.BAD_MASK, text, sync.lanes, absent, what="waits")
+                raise Halt
+            _missing(m, sync, FaultKind.BAD_MASK, low, end, name)
+
+
 def _missing(m: Machine, sync: Sync, kind: FaultKind, start: int, end: int, name: str) -> None:
     """Report the lanes of `[start, end)` that have not arrived."""
     here = np.zeros(m.count, bool)
     here[sync.lanes.index] = True
     waiting = start + np.flatnonzero(here[start:end])
     absent = start + np.flatnonzero(~here[start:end])
+    if not absent.size:
+        text = f"{_threads(m, waiting)} of block {_point(m.block_of(start))} give {name} different masks"
+        m.fault(kind, text, sync.lanes, np.isin(sync.lanes.index, waiting), what="waits")
+        raise Halt
     block = m.block_of(start)
     text = (
         f"{_threads(m, waiting)} of block {_point(block)} wait{'s' if waiting.size == 1 else ''} at {name}, "
@@ -121,7 +172,7 @@ def _point(at: tuple[int, int, int]) -> str:
 # ---------------------------------------------------------------- shuffles
 
 
-def _exchange(m: Machine, sync: Sync, stmt: core.Shfl) -> None:
+def _exchange(m: Machine, sync: Sync, stmt: core.Shfl | ShflI, given: Array) -> None:
     lanes = sync.lanes
     assert sync.argument is not None
     argument: Any = sync.argument(m, lanes)
@@ -138,5 +189,38 @@ def _exchange(m: Machine, sync: Sync, stmt: core.Shfl) -> None:
             source = lane ^ argument
     low = base if stmt.kind is not core.ShflKind.XOR else 0
     source = np.where((source >= low) & (source < base + stmt.width), source, lane)
-    values = np.array(m.get_real(stmt.src, lanes))
-    m.set_real(stmt.dst, lanes, values[np.arange(len(lanes)) - lane + source])
+    outside = (given >> source) & 1 == 0
+    if outside.any():
+        k = int(np.argmax(outside))
+        reads = f"lane {int(lane[k])} reads lane {int(source[k])}"
+        text = f"{reads}, which the mask {int(given[k]):#x} does not name"
+        m.fault(FaultKind.BAD_MASK, text, lanes, outside, what="waits")
+        source = np.where(outside, lane, source)
+    place = np.zeros(m.count, np.int64)
+    place[lanes.index] = np.arange(len(lanes))
+    taken = place[lanes.index - lane + source]
+    if isinstance(stmt, ShflI):
+        m.set_int(stmt.dst, lanes, np.array(m.get_int(stmt.src, lanes))[taken])
+    else:
+        m.set_real(stmt.dst, lanes, np.array(m.get_real(stmt.src, lanes))[taken])
+
+
+def _vote(m: Machine, sync: Sync, stmt: Vote, given: Array) -> None:
+    lanes = sync.lanes
+    assert sync.argument is not None
+    holds = np.broadcast_to(np.asarray(sync.argument(m, lanes), bool), (len(lanes),))
+    index = lanes.index
+    lane = m.thread[index] % WARP
+    keys, group = np.unique(np.stack([m.warp[index], given]), axis=1, return_inverse=True)
+    ballots = np.zeros(keys.shape[1], np.int64)
+    np.bitwise_or.at(ballots, group, np.where(holds, 1 << lane, 0))
+    present = np.zeros(keys.shape[1], np.int64)
+    np.bitwise_or.at(present, group, 1 << lane)
+    match stmt.kind:
+        case VoteKind.BALLOT:
+            value = ballots
+        case VoteKind.ANY:
+            value = (ballots != 0).astype(np.int64)
+        case VoteKind.ALL:
+            value = (ballots == present).astype(np.int64)
+    m.set_int(stmt.dst, lanes, value[group])

@@ -14,7 +14,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from semantics.beyond import RealCall
 from semantics.core import CmpOp, RealFn, RealOp
+from semantics.interp import functions
 
 Array = NDArray[Any]
 Real = Any
@@ -29,11 +31,13 @@ class Arithmetic(Protocol):
 
     def literal(self, value: Fraction) -> Real: ...
     def negative_infinity(self) -> Real: ...
+    def positive_infinity(self) -> Real: ...
     def of_int(self, value: int | Array) -> Real: ...
     def zeros(self, count: int) -> Array: ...
     def convert(self, data: Array) -> Array: ...
     def binary(self, op: RealOp, a: Real, b: Real) -> Outcome: ...
     def unary(self, fn: RealFn, a: Real) -> Outcome: ...
+    def call(self, fn: RealCall, a: Real, b: Real | None) -> Outcome: ...
     def compare(self, op: CmpOp, a: Real, b: Real) -> Any: ...
 
 
@@ -100,6 +104,9 @@ class FloatArithmetic:
     def negative_infinity(self) -> Real:
         return self.dtype.type(NINF)
 
+    def positive_infinity(self) -> Real:
+        return self.dtype.type(functions.POSITIVE)
+
     def of_int(self, value: int | Array) -> Real:
         return value.astype(self.dtype) if isinstance(value, np.ndarray) else self.dtype.type(value)
 
@@ -149,6 +156,12 @@ class FloatArithmetic:
             return _cleared(value, np.isneginf(a))
         return value, None
 
+    def call(self, fn: RealCall, a: Real, b: Real | None) -> Outcome:
+        value = self._narrow(functions.in_floats(fn, a, b))
+        if not self._strict:
+            return value, None
+        return _cleared(value, functions.meaningless(fn, value, a, b))
+
     def _narrow(self, value: Real) -> Real:
         return value.astype(self.dtype) if isinstance(value, np.ndarray) else self.dtype.type(value)
 
@@ -174,20 +187,34 @@ class ExactUnsupported(Exception):
 
 
 def _exact_div(a: Any, b: Any) -> Any:
-    if b == 0 or a == NINF:
+    if b == 0 or isinstance(a, float):
         return None
-    return Fraction(0) if b == NINF else a / b
+    return Fraction(0) if isinstance(b, float) else a / b
 
 
 def _exact_mul(a: Any, b: Any) -> Any:
+    if functions.POSITIVE in (a, b):
+        return None if a <= 0 or b <= 0 else functions.POSITIVE
     if a == NINF or b == NINF:
         return NINF if a > 0 or b > 0 else None
     return a * b
 
 
+def _exact_add(a: Any, b: Any) -> Any:
+    if isinstance(a, float) and isinstance(b, float) and a != b:
+        return None
+    return a if isinstance(a, float) else b if isinstance(b, float) else a + b
+
+
+def _exact_sub(a: Any, b: Any) -> Any:
+    if isinstance(b, float):
+        return NINF if b > 0 and a != b else None
+    return a if isinstance(a, float) else a - b
+
+
 _EXACT_BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
-    RealOp.ADD: lambda a, b: NINF if NINF in (a, b) else a + b,
-    RealOp.SUB: lambda a, b: None if b == NINF else NINF if a == NINF else a - b,
+    RealOp.ADD: _exact_add,
+    RealOp.SUB: _exact_sub,
     RealOp.MUL: _exact_mul,
     RealOp.DIV: _exact_div,
     RealOp.MAX: max,
@@ -260,8 +287,10 @@ _DECIMAL: dict[RealFn, Callable[[Decimal], Decimal]] = {
 
 def _exact_unary(fn: RealFn) -> Callable[[Any], Any]:
     def compute(a: Any) -> Any:
-        if a == NINF:
-            return Fraction(0) if fn is RealFn.EXP else None
+        if isinstance(a, float):
+            return (
+                Fraction(0) if fn is RealFn.EXP and a == NINF else -a if fn is RealFn.NEG and a > 0 else None
+            )
         if fn is RealFn.NEG:
             return -a
         if fn is RealFn.ABS:
@@ -298,6 +327,9 @@ class ExactArithmetic:
     def negative_infinity(self) -> Real:
         return NINF
 
+    def positive_infinity(self) -> Real:
+        return functions.POSITIVE
+
     def of_int(self, value: int | Array) -> Real:
         if isinstance(value, np.ndarray):
             return np.array([Fraction(int(v)) for v in value], dtype=object)
@@ -319,13 +351,40 @@ class ExactArithmetic:
             raise ExactUnsupported(f"{fn} has no exact rational value")
         return _without_none(self._unary[fn](a))
 
+    def call(self, fn: RealCall, a: Real, b: Real | None) -> Outcome:
+        exact = fn in functions.RATIONAL
+        if not self._approximate and not exact:
+            raise ExactUnsupported(f"{fn} has no exact rational value")
+        compute = np.frompyfunc(_exact_call(fn), 1 if b is None else 2, 1)
+        return _without_none(compute(a) if b is None else compute(a, b))
+
     def compare(self, op: CmpOp, a: Real, b: Real) -> Any:
         return _compare(op, a, b)
 
 
+def _exact_call(fn: RealCall) -> Callable[..., Any]:
+    def compute(*operands: Any) -> Any:
+        if any(isinstance(x, float) for x in operands):
+            return None
+        if fn in functions.RATIONAL:
+            return functions.RATIONAL[fn](*operands)
+        with localcontext() as context:
+            context.prec = 60
+            try:
+                value = functions.power(*operands) if fn is RealCall.POW else None
+                if fn is not RealCall.POW:
+                    value = functions.in_decimals(fn, _decimal(*operands))
+            except (KeyError, TypeError):
+                raise ExactUnsupported(f"{fn} is not computed in rationals") from None
+            context.prec = 40
+            return Fraction(+value) if isinstance(value, Decimal) else value
+
+    return compute
+
+
 def _exactly(value: float) -> Any:
-    if math.isinf(value) and value < 0:
-        return NINF
+    if math.isinf(value):
+        return value
     return Fraction(value)
 
 

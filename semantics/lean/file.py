@@ -10,6 +10,7 @@ from semantics.lean.kernel import array_numbers, header, numbers, prelude, threa
 from semantics.lean.launch import launch_theorem
 from semantics.lean.lemmas import Goal
 from semantics.lean.meaning import output_term
+from semantics.lean.syntax import check_provable
 from semantics.symbolic.pieces import has_barrier
 from semantics.symbolic.state import Unsupported
 
@@ -71,6 +72,8 @@ def emit(
     """Emit the file of a candidate at one workload, in one layout of its buffers. `prefix` and `where` mark
     the names and titles of its steps. Raises Unsupported when the automatic prover has no proof to offer
     for kernels of this shape."""
+    for launched in plan.calls:
+        check_provable(launched.kernel)
     if len(plan.calls) != 1:
         raise Unsupported("a sequence of kernels", plan.calls[1].span.line if plan.calls else 0)
     call = plan.calls[0]

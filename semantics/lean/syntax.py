@@ -4,6 +4,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from semantics import core
+from semantics.beyond import IOfReal, RCall, RPosInf, ShflI, Vote, beyond
+from semantics.symbolic.state import Unsupported
+
+
+def check_provable(kernel: core.Kernel) -> None:
+    """Raises Unsupported at the first construct that the Lean syntax has no constructor for."""
+    found = beyond(kernel)
+    if found is not None:
+        raise Unsupported(*found)
 
 
 def number(n: int) -> str:
@@ -28,6 +37,8 @@ def iexpr(e: core.IExpr) -> str:
             return f"(.cast .{type_.value} {iexpr(a)})"
         case core.ISelect(cond, a, b):
             return f"(.select {bexpr(cond)} {iexpr(a)} {iexpr(b)})"
+        case IOfReal():
+            raise Unsupported("a conversion of a float to an integer")
 
 
 def bexpr(e: core.BExpr) -> str:
@@ -71,12 +82,17 @@ def rexpr(e: core.RExpr) -> str:
             return f"(.ofInt {iexpr(a)})"
         case core.RSelect(cond, a, b):
             return f"(.select {bexpr(cond)} {rexpr(a)} {rexpr(b)})"
+        case RCall(fn):
+            raise Unsupported(f"the function {fn}")
+        case RPosInf():
+            raise Unsupported("+INFINITY")
 
 
 class Printer:
     """Prints statements; `numbers` maps an array of the kernel to its number in the Lean kernel."""
 
     def __init__(self, kernel: core.Kernel, numbers: dict[int, int]) -> None:
+        check_provable(kernel)
         self.kernel = kernel
         self.numbers = numbers
 
@@ -105,7 +121,9 @@ class Printer:
             case core.Shfl(kind, dst, src, arg, width):
                 return f"(.shfl .{kind.value} {dst} {src} {iexpr(arg)} {width})"
             case core.AtomicAdd():
-                raise NotImplementedError("atomicAdd has no Lean semantics")
+                raise Unsupported("atomicAdd", s.span.line)
+            case ShflI() | Vote():
+                raise Unsupported("votes and shuffles of integers", s.span.line)
 
     def block(self, stmts: Sequence[core.Stmt]) -> str:
         """Statements in sequence, nested to the right."""

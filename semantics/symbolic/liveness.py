@@ -41,6 +41,10 @@ def before_one(stmt: core.Stmt, after: Live) -> Live:
             return _join(after, _reads(cond))
         case core.Shfl(_, dst, src, arg):
             return _join((ints, (reals - {dst}) | {src}), _reads(arg))
+        case core.ShflI(_, dst, src, arg):
+            return _join(((ints - {dst}) | {src}, reals), _reads(arg))
+        case core.Vote(_, dst, cond):
+            return _join((ints - {dst}, reals), _reads(cond))
         case core.Barrier() | core.SyncWarp():
             return after
 

@@ -104,6 +104,8 @@ def integer(e: core.IExpr, state: State, context: Context) -> Linear:
             return _operate(op, integer(a, state, context), integer(b, state, context))
         case core.ISelect():
             raise Unsupported("a conditional integer")
+        case core.IOfReal():
+            raise Unsupported("a conversion of a float to an integer")
 
 
 def _operate(op: core.IntOp, x: Linear, y: Linear) -> Linear:
@@ -156,6 +158,8 @@ def real(e: core.RExpr, state: State, context: Context) -> Term:
             return terms.Chosen(
                 condition(cond, state, context), real(a, state, context), real(b, state, context)
             )
+        case core.RCall() | core.RPosInf():
+            raise Unsupported("this function of reals")
 
 
 def condition(e: core.BExpr, state: State, context: Context) -> Condition:

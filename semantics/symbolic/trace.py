@@ -167,7 +167,7 @@ class Executor:
                 return Point(stmt, scope, state, after, buffer, index, given)
             case core.Check():
                 return Point(stmt, scope, state, state.only(*live))
-            case core.Barrier() | core.SyncWarp() | core.Shfl():
+            case core.Barrier() | core.SyncWarp() | core.Shfl() | core.ShflI() | core.Vote():
                 raise Unsupported("barriers and warp operations")
             case core.AtomicAdd():
                 raise Unsupported("atomicAdd")
