@@ -17,6 +17,7 @@ from semantics.values import (
     Infinity,
     Int,
     Nothing,
+    Null,
     Place,
     Ptr,
     PtrTy,
@@ -124,6 +125,8 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
         return
     if isinstance(value, Infinity):
         value = to_real(value, v.span)
+    if isinstance(value, Null):
+        raise Refusal("a variable holds no null pointer", v.span, "the array it points into must be known")
     if isinstance(value, Nothing):
         raise Refusal("this has no value a variable can hold", v.span)
     const = v.type.const or constexpr

@@ -51,7 +51,8 @@ def test_enumerations_have_the_same_names(text: str, name: str, enum: type[StrEn
 def test_expressions_have_one_constructor_a_class(name: str, expected: list[str]) -> None:
     classes = {"IExpr": core.IExpr, "BExpr": core.BExpr, "RExpr": core.RExpr}[name]
     assert constructors(SYNTAX, name) == expected
-    assert len(expected) == len(classes.__args__)
+    known = [c for c in classes.__args__ if c.__module__ == core.__name__]
+    assert len(expected) == len(known)
 
 
 def test_ranges_of_integer_types_agree() -> None:
