@@ -43,6 +43,11 @@ def examine() -> list[Finding]:
     return [look() for look in _LOOKS]
 
 
+def examine_models() -> list[Finding]:
+    """The parts that language models need."""
+    return [_models(), _keys(), _keyring()]
+
+
 def _python() -> Finding:
     version = sys.version.split()[0]
     ok = sys.version_info >= (3, 11)

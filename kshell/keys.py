@@ -30,7 +30,10 @@ def _bare(model: str) -> str:
 
 def keyring_present() -> bool:
     """Whether the optional `keyring` package is installed."""
-    return importlib.util.find_spec("keyring") is not None
+    try:
+        return importlib.util.find_spec("keyring") is not None
+    except ValueError:
+        return False
 
 
 def from_keyring(variable: str) -> str | None:

@@ -106,11 +106,9 @@ def build(proposal: Mapping[str, Any]) -> Draft:
     if len(set(names)) != len(names):
         raise Bad("two tensors or axes have the same name")
     lines = proposal.get("forward")
-    if (
-        not isinstance(lines, list)
-        or not 0 < len(lines) <= _MOST
-        or not all(isinstance(x, str) for x in lines)
-    ):
+    if not isinstance(lines, list) or not 0 < len(lines) <= _MOST:
+        raise Bad(f"forward is a list of 1 to {_MOST} lines")
+    if not all(isinstance(line, str) for line in lines):
         raise Bad("each line of forward is text")
     body = checked_lines(lines, {t.name for t in inputs} | set(axes))
     title = " ".join(str(proposal.get("title") or name).split())[:120]

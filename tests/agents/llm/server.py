@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -45,13 +45,16 @@ class FakeProvider:
     """The server's script and what it was asked."""
 
     script: list[Behaviour]
+    answer: Callable[[dict[str, Any]], Behaviour] | None = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     url: str = ""
     released: threading.Event = field(default_factory=threading.Event)
     sent: int = 0
 
-    def take(self) -> Behaviour:
+    def take(self, request: dict[str, Any]) -> Behaviour:
+        if self.answer is not None:
+            return self.answer(request)
         return self.script.pop(0) if self.script else Fail(500, "the script is over")
 
 
@@ -104,9 +107,10 @@ def handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
 
         def do_POST(self) -> None:
             size = int(self.headers.get("Content-Length", 0))
-            provider.requests.append(json.loads(self.rfile.read(size)))
+            request = json.loads(self.rfile.read(size))
+            provider.requests.append(request)
             provider.headers.append(dict(self.headers.items()))
-            behaviour = provider.take()
+            behaviour = provider.take(request)
             if isinstance(behaviour, Fail):
                 body = json.dumps(
                     {"error": {"message": behaviour.message, "type": "x", "code": None}}
@@ -146,9 +150,11 @@ def handler(provider: FakeProvider) -> type[BaseHTTPRequestHandler]:
 
 
 @contextmanager
-def serving(*script: Behaviour) -> Iterator[FakeProvider]:
-    """A running server with a script; its URL is `provider.url`."""
-    provider = FakeProvider(list(script))
+def serving(
+    *script: Behaviour, answer: Callable[[dict[str, Any]], Behaviour] | None = None
+) -> Iterator[FakeProvider]:
+    """A running server with a script, or with answers by request; its URL is `provider.url`."""
+    provider = FakeProvider(list(script), answer)
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler(provider))
     server.daemon_threads = True
     provider.url = f"http://127.0.0.1:{server.server_address[1]}/v1"

@@ -1,0 +1,88 @@
+"""What the doctor says of models, keys and the keyring; where keys come from; who plays which role."""
+
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from kshell import doctor, keys, models
+from kshell.config import load
+from kshell.engine.settings import Settings
+from kshell.errors import UserError
+
+
+@pytest.fixture(autouse=True)
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """No keys, no variables, a configuration of the test."""
+    for name in (*doctor.KEYS, "KSHELL_MODEL", "KSHELL_API_BASE", "KSHELL_MODEL_PROVER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KSHELL_HOME", str(tmp_path))
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("KSHELL_CONFIG", str(file))
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    return file
+
+
+def found(part: str) -> doctor.Finding:
+    return next(f for f in doctor.examine_models() if f.part == part)
+
+
+def test_without_a_model_everything_says_what_to_do() -> None:
+    assert "KSHELL_MODEL or [models] default" in found("models").advice
+    assert "OPENAI_API_KEY" in found("model keys").advice
+    assert not any(f.needed for f in doctor.examine_models())
+
+
+def test_a_named_model_needs_its_key_and_its_price(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write_text('[models]\ndefault = "openai/house-1"\n')
+    assert found("models").advice == "openai/house-1 needs OPENAI_API_KEY in the environment"
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert '[prices."openai/house-1"]' in found("models").advice
+    bare.write_text(bare.read_text() + '[prices."openai/house-1"]\ninput = 1\noutput = 2\n')
+    assert found("models").ok
+    assert found("model keys").found == "OPENAI_API_KEY set"
+    assert "sk-secret" not in str(doctor.examine_models())
+
+
+def test_a_key_may_be_in_the_keyring(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = types.ModuleType("keyring")
+    held.__spec__ = types.SimpleNamespace(name="keyring")  # type: ignore[assignment]
+    asked: list[tuple[str, str]] = []
+
+    def get_password(service: str, name: str) -> str | None:
+        asked.append((service, name))
+        return "sk-kept" if name == "ANTHROPIC_API_KEY" else None
+
+    held.get_password = get_password  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "keyring", held)
+    assert models.client_options("anthropic/claude-x", load()) == {"api_key": "sk-kept"}
+    assert asked == [("kshell", "ANTHROPIC_API_KEY")]
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-own")
+    assert keys.key_of("anthropic/claude-x") is None
+    assert keys.variable_of("claude-x") == "ANTHROPIC_API_KEY"
+    assert keys.variable_of("ollama/llama") is None
+
+
+def test_roles_take_their_own_model_first(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write_text('[models]\ndefault = "d"\ngenerator = "g"\nanalyst = "a"\n')
+    monkeypatch.setenv("KSHELL_MODEL_PROVER", "p")
+    config = load()
+    chosen = {
+        role: models.model_of(role, "", config) for role in ("generator", "prover", "analyst", "second")
+    }
+    assert chosen == {"generator": "g", "prover": "p", "analyst": "a", "second": "d"}
+    assert models.model_of("generator", "m", config) == "m"
+    assert models.model_of("second", "m", config) == "m"
+
+
+def test_one_account_for_all_roles_and_no_guessed_price(bare: Path) -> None:
+    team = models.team(Settings(model="openai/house-1"))
+    one, two = team.llm("generator"), team.llm("prover")
+    assert one.ledger is two.ledger is team.ledger
+    assert len(team.remarks()) == 1
+    assert "dollars are not" in team.remarks()[0]
+    with pytest.raises(UserError, match="--max-usd is set and the price of openai/house-1 is unknown"):
+        models.team(Settings(model="openai/house-1", max_usd=1.0)).llm("generator")
+    with pytest.raises(UserError, match="the prover needs a model"):
+        models.team(Settings()).llm("prover")
