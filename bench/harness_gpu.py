@@ -22,6 +22,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from agents import synthesis
@@ -232,6 +234,16 @@ class Run:
                 item = {"kernel": name, "ok": result.ok, "fault": fault, "reason": result.reason}
                 self.record.put("faults", item | {"seconds": seconds})
                 print(item, seconds, flush=True)
+            work = asyncio.create_task(
+                self.gpu.outputs(ENDLESS, task, task.workload(), {"x": np.ones(16384, np.float32)})
+            )
+            await asyncio.sleep(3)
+            started = time.monotonic()
+            work.cancel()
+            await asyncio.gather(work, return_exceptions=True)
+            item = {"kernel": "endless, cancelled", "seconds": round(time.monotonic() - started, 3)}
+            self.record.put("faults", item)
+            print(item, flush=True)
         finally:
             cuda.RUN_LIMIT_S = kept
 

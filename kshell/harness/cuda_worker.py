@@ -62,8 +62,8 @@ class Worker:
         self.models: dict[str, Any] = {}
         self.built: dict[str, tuple[list[Any], float]] = {}
         self.nvrtc = nvrtc.find()
-        major, minor = (cupy.cuda.Device().attributes[f"ComputeCapability{w}"] for w in ("Major", "Minor"))
-        self.arch = f"sm_{major}{minor}"
+        properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+        self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.flush = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], dtype=cupy.uint8)
 
     # ------------------------------------------------------------ requests
