@@ -18,6 +18,9 @@ ORDER = ("proposed", "correct", "broken", "promoted", "attacks", "breaks", "trie
 """What points are for. A generator has the first four, a verifier the next two, a prover the last two."""
 
 
+_ONE = {"attacks": "attack", "breaks": "break", "tries": "try", "proofs": "proof"}
+
+
 class Scoreboard:
     """Points by agent, folded from events."""
 
@@ -68,7 +71,7 @@ class Scoreboard:
 
 def line(agent: str, points: Mapping[str, int]) -> str:
     """The points of an agent for a person."""
-    said = [f"{points[k]} {k}" for k in ORDER if points.get(k)]
+    said = [f"{points[k]} {_ONE.get(k, k) if points[k] == 1 else k}" for k in ORDER if points.get(k)]
     if points.get("attacks") and not points.get("breaks"):
         said.append("0 breaks")
     if points.get("tries") and not points.get("proofs"):
