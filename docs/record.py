@@ -22,8 +22,8 @@ from kshell.engine.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 NAME = "softmax-1"
-SETTINGS = Settings(rounds=3, group=4, seed=1, attack_top=4)
-SIZES = {"rows": 4, "n": 4096}
+SETTINGS = Settings(rounds=3, group=4, seed=1, attack_top=4, proof_seconds=600)
+SIZES = {"rows": 1, "n": 8192}
 NOTE = "softmax-block-warps"
 RACY = """\
 __global__ void softmax(const float* x, float* y, int n) {

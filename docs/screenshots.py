@@ -1,19 +1,20 @@
 """Writes the pictures of the terminal app in docs/screenshots/: `python docs/screenshots.py [EVENTS.jsonl]`.
 
-Without a file of events (`kshell run ... --json` writes one) the pictures show a made-up session."""
+They show docs/recorded.jsonl, which `docs/record.py` has recorded, or another file of events, such as
+`kshell run ... --json` writes."""
 
 import asyncio
 import sys
 from pathlib import Path
 
 from kshell import events as ev
-from kshell.bench._streams import session
 from kshell.tui.app import KshellApp
 from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
 from kshell.tui.replay import Replay
 from kshell.tui.screens.session import SessionScreen
 from kshell.tui.screens.start import StartScreen
 
+RECORDED = Path(__file__).parent / "recorded.jsonl"
 FOLDER = Path(__file__).parent / "screenshots"
 LARGE, SMALL = (140, 40), (80, 24)
 
@@ -93,10 +94,10 @@ async def picture(
         print(FOLDER / f"{name}.svg")
 
 
-def first_of(events: list[ev.Event], *kinds: type) -> int:
-    """How many events there are up to the last of these kinds; all of them when there is none."""
-    places = [k for k, event in enumerate(events) if isinstance(event, kinds)]
-    return places[-1] if places else len(events)
+def while_proving(events: list[ev.Event]) -> int:
+    """How many events there are while obligations of the last proof close; all of them when there is none."""
+    places = [k for k, event in enumerate(events) if isinstance(event, ev.ObligationClosed)]
+    return places[3 * len(places) // 4] if places else len(events)
 
 
 def label(events: list[ev.Event]) -> str:
@@ -112,18 +113,15 @@ def label(events: list[ev.Event]) -> str:
 async def main(events: list[ev.Event]) -> None:
     """Six states: start, a proof closing, finished, refuted, profile with a diff, insights at 80x24."""
     FOLDER.mkdir(parents=True, exist_ok=True)
-    proving = first_of(events, ev.ObligationClosed)
+    proving = while_proving(events)
     await picture("start", events, SMALL, start=True)
     await picture("proving", events[:proving], LARGE, ("2",))
     await picture("finished", events, LARGE)
     await picture("refuted", events, LARGE, ("1", "slash", *f"go {label(events)}", "enter"))
-    await picture("profile", events, LARGE, ("3", "d"))
+    await picture("profile", events, LARGE, ("slash", *"go best", "enter", "3", "d"))
     await picture("insights", events, SMALL, ("4",))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        lines = Path(sys.argv[1]).read_text(encoding="utf-8").splitlines()
-        asyncio.run(main([ev.parse(line) for line in lines]))
-    else:
-        asyncio.run(main(list(session())))
+    source = Path(sys.argv[1]) if len(sys.argv) > 1 else RECORDED
+    asyncio.run(main([ev.parse(line) for line in source.read_text(encoding="utf-8").splitlines()]))

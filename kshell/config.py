@@ -70,9 +70,10 @@ class PriceOf(_Section):
 
 
 class Interface(_Section):
-    """`[tui]`: the terminal app."""
+    """`[tui]`: the terminal app. Without `mouse` the terminal keeps the mouse for itself."""
 
     theme: str = ""
+    mouse: bool = True
 
 
 class Config(_Section):
@@ -94,6 +95,7 @@ _VARIABLES = {
     "KSHELL_JOBS": ("run", "jobs"),
     "KSHELL_MAX_USD": ("run", "max_usd"),
     "KSHELL_THEME": ("tui", "theme"),
+    "KSHELL_MOUSE": ("tui", "mouse"),
 }
 
 

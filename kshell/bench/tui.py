@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         return _app(args.rate, args.app)
     if sys.platform == "win32":
         raise UserError("this bench needs a pseudo-terminal: run it on Linux or macOS")
-    result = _measure(args.rate, args.seconds)
+    result = measure(args.rate, args.seconds)
     if args.json:
         print(json.dumps(result))
     else:
@@ -84,7 +84,9 @@ def _app(rate: int, report: str) -> int:
 # --- the process that measures ---
 
 
-def _measure(rate: int, seconds: int) -> dict[str, float]:
+def measure(rate: int, seconds: int, *, warm: int = 10, patience: float = 10.0) -> dict[str, float]:
+    """Feed the app for so many seconds after `warm` seconds of the same, in which panes that were never
+    shown take their memory. Raises UserError for a key that is not answered within `patience` seconds."""
     import fcntl
     import pty
     import tempfile
@@ -97,10 +99,10 @@ def _measure(rate: int, seconds: int) -> dict[str, float]:
             os.execvpe(command[0], command, {**os.environ, "TERM": "xterm-256color"})
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
         try:
-            _answer(terminal, b"", b"kernel", 30.0)
-            _keys(terminal, 10)  # panes that were never shown take memory once
+            _answer(terminal, b"", b"kernel", 3 * patience)
+            _keys(terminal, warm, patience)
             before = _memory(pid)
-            waits = _keys(terminal, seconds)
+            waits = _keys(terminal, seconds, patience)
             after = _memory(pid)
             os.write(terminal, b"q")
             _drain(terminal, 1.0)
@@ -121,13 +123,13 @@ def _measure(rate: int, seconds: int) -> dict[str, float]:
     }
 
 
-def _keys(terminal: int, seconds: int) -> list[float]:
+def _keys(terminal: int, seconds: int, patience: float) -> list[float]:
     """Seconds from each key to the first sign of its effect."""
     waits: list[float] = []
     stop = time.monotonic() + seconds
     while time.monotonic() < stop:
         key, effect = KEYS[len(waits) % len(KEYS)]
-        waits.append(_answer(terminal, key, effect, 10.0))
+        waits.append(_answer(terminal, key, effect, patience))
         _drain(terminal, 0.15 + 0.01 * (len(waits) % 10))
     return waits
 

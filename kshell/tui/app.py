@@ -142,7 +142,7 @@ class KshellApp(App[int]):
             self.exit(130)
             return
         if screen is not None and screen.session.promoted:
-            row = screen.session.promoted[-1]
+            row = screen.session.promoted[0]
             self.farewell = f"{screen.session.task}: kernel {row.label} is proven; exported to {row.export}"
         self.exit(0)
 
@@ -199,18 +199,20 @@ def calm_collector() -> None:
     gc.set_threshold(20_000, 20, 20)
 
 
-def _theme() -> str:
-    """The theme of the configuration; the file is read only when there is one: it costs start-up time."""
+def _chosen() -> tuple[str, bool]:
+    """Theme and use of the mouse, of the configuration; it is read only when there is one: that costs
+    start-up time."""
     import os
 
     from kshell import paths
 
-    if "KSHELL_THEME" not in os.environ and not paths.config_file().exists():
-        return DARK.name
+    if not {"KSHELL_THEME", "KSHELL_MOUSE"} & set(os.environ) and not paths.config_file().exists():
+        return DARK.name, True
     from kshell import config
 
-    name = config.load().tui.theme
-    return name if name in THEMES or not name else f"kshell-{name}"
+    chosen = config.load().tui
+    name = chosen.theme
+    return name if name in THEMES or not name else f"kshell-{name}", chosen.mouse
 
 
 def run(
@@ -232,9 +234,10 @@ def run(
 
     calm_collector()
     sys.setswitchinterval(0.001)  # the session works in another thread: the screen gets its turn soon
-    app = KshellApp(stream, control, detach=detach, home=home, theme=_theme(), leave_after=leave_after)
+    theme, mouse = _chosen()
+    app = KshellApp(stream, control, detach=detach, home=home, theme=theme, leave_after=leave_after)
     with stderr_captured() as captured:
-        code = app.run()
+        code = app.run(mouse=mouse)
     captured.report()
     if app.farewell:
         print(app.farewell, file=sys.stderr)

@@ -52,13 +52,15 @@ class LogLine:
 @dataclass(slots=True)
 class Session:
     """Everything the panes show; `fold` is the only writer of what the events say. `best` and
-    `round_best_ms` are the engine's answers, kept up to date event by event. `elapsed` is in seconds of
-    work and may run ahead of the events while a live session works."""
+    `round_best_ms` are the engine's answers, kept up to date event by event. `rooflines` says
+    whether any kernel has one. `elapsed` is in seconds of work and may run ahead of the events while a
+    live session works."""
 
     state: SessionState = field(default_factory=SessionState)
     rows: dict[str, Row] = field(default_factory=dict)
     best: str | None = None
     round_best_ms: dict[int, float] = field(default_factory=dict)
+    rooflines: bool = False
     elapsed: float = 0.0
     seen: int = 0
     log: deque[LogLine] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
@@ -252,6 +254,9 @@ class Session:
                     known = self.round_best_ms.get(row.candidate.round)
                     best = timed.median_ms if known is None else min(known, timed.median_ms)
                     self.round_best_ms[row.candidate.round] = best
+                    if timed.roofline is not None and not self.rooflines:
+                        self.rooflines = True
+                        self.dirty.add("population")
                 else:
                     self.say(Level.WARN, f"{row.label} could not be timed: {timed.reason}", row.id)
             case ev.RewardAssigned():

@@ -72,6 +72,8 @@ class Painter:
         match pane:
             case "code":
                 return f"{row.label} {row.id[:7]} {screen.mode}"
+            case "proof" if row.proof == "running" and row.obligations_total:
+                return f"{row.label} {row.obligations_closed}/{row.obligations_total} closed"
             case "proof" | "profile":
                 return row.label
             case _:
@@ -90,11 +92,14 @@ class Painter:
         if self._keys.get(pane) == key:
             return
         self._keys[pane] = key
-        subject: object = (screen.chosen, screen.mode) if pane == "code" else screen.chosen
+        closing = pane == "proof" and screen.row is not None and screen.row.proof == "running"
+        subject: object = (screen.chosen, screen.mode if pane == "code" else closing)
         top = pane != "insights" and self._subjects.get(pane) != subject
         self._subjects[pane] = subject
         lines = self.lines(pane, width)
         view.show(lines, top=top)
+        if closing and not view.has_focus:
+            view.reveal(next((y for y, text in enumerate(lines) if text.plain[:1] == "◌"), len(lines) - 1))
         if top and pane == "code":
             marked = next((y for y, text in enumerate(lines) if "╰" in text.plain), 0)
             view.reveal(min(len(lines) - 1, marked + view.size.height // 2))

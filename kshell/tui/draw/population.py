@@ -1,5 +1,6 @@
 """The population table: one line a candidate, one line a round."""
 
+import re
 from dataclasses import dataclass
 
 from rich.style import Style
@@ -22,7 +23,7 @@ COLUMNS: tuple[tuple[str, int], ...] = (
     ("from", 6),
 )
 NUMBERS = {"reward": 6, "time": 8, "roof": 5}
-FIXED = 2 + sum(width for _, width in COLUMNS)
+_MOVE = re.compile(r"\w+ [0-9a-f]{12}: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +48,12 @@ def items(session: Session, by_reward: bool) -> list[Item]:
     return out
 
 
-def header(width: int, palette: Palette, by_reward: bool = False) -> Text:
+def header(width: int, palette: Palette, by_reward: bool = False, rooflines: bool = True) -> Text:
     """The names of the columns; `▾` behind reward says that the table is sorted by it."""
     names = "  "
     for name, size in COLUMNS:
+        if name == "roof" and not rooflines:
+            continue
         if name not in NUMBERS:
             names += fit(name, size)
             continue
@@ -74,7 +77,8 @@ def heading(session: Session, number: int, width: int, palette: Palette) -> Text
 
 
 def row_line(session: Session, row: Row, width: int, palette: Palette, current: bool) -> Text:
-    """One candidate. What a colour says, a sign or a word says too."""
+    """One candidate. What a colour says, a sign or a word says too. Without any roofline in the session
+    its column gives way to the change."""
     flag = "★" if row.id == session.best else "◆" if row.pinned else " "
     parent = session.rows.get(row.candidate.parent or "")
     origin = parent.label if parent else (row.candidate.parent or "·")[:5]
@@ -85,6 +89,7 @@ def row_line(session: Session, row: Row, width: int, palette: Palette, current: 
     latency = "·" if row.median_ms is None else milliseconds(row.median_ms)
     share = row.profile.roofline if row.profile and row.profile.ok else None
     roof = "·" if share is None else f"{share:.0%}"
+    left = width - 2 - sum(size for name, size in COLUMNS if name != "roof" or session.rooflines)
     name_style = palette.accent if row.id == session.best else palette.text
     reward_style = palette.dim if value is None else palette.bad if value <= 0 else palette.text
     return line(
@@ -93,11 +98,18 @@ def row_line(session: Session, row: Row, width: int, palette: Palette, current: 
         (fit(stage, 11), stage_style),
         (right(reward, 6) + " ", reward_style),
         (fit(right(latency, 8), 9), palette.text if row.median_ms is not None else palette.dim),
-        (fit(right(roof, 5), 7), palette.dim),
+        (fit(right(roof, 5), 7) if session.rooflines else "", palette.dim),
         (fit(proof, 13), proof_style),
         (fit(origin, 6), palette.dim),
-        (fit(" " + (row.candidate.strategy or row.candidate.family), max(0, width - FIXED)), palette.dim),
+        (fit(" " + change(row), max(0, left)), palette.dim),
     )
+
+
+def change(row: Row) -> str:
+    """What was done to make it; the kernel it was done to has a column of its own."""
+    candidate = row.candidate
+    told = candidate.strategy or candidate.family
+    return _MOVE.sub("", told, count=1) if candidate.parent else told
 
 
 def stage_cell(row: Row, palette: Palette) -> tuple[str, Style]:
@@ -133,7 +145,9 @@ def proof_cell(row: Row, palette: Palette) -> tuple[str, Style]:
             return "·", palette.dim
         case ProofStatus.RUNNING:
             total = row.obligations_total
-            return (f"◐ {row.obligations_closed}/{total} closed" if total else "◐ proving"), palette.note
+            count = f"◐ {row.obligations_closed}/{total}"
+            told = f"{count} closed"
+            return (told if len(told) < 13 else count) if total else "◐ proving", palette.note
         case ProofStatus.PROVEN:
             return "✓ proven", palette.good
         case ProofStatus.UNPROVEN:

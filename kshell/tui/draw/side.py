@@ -34,10 +34,18 @@ def insight_lines(session: Session, width: int, palette: Palette) -> list[Text]:
         else:
             sign, style, word = "✗", palette.warn, "does not"
         change = f"  {insight.change:+.2f} ± {insight.spread:.2f}  "
-        strategy = fit(insight.strategy, max(0, width - len(sign) - len(word) - len(change) - 1))
+        sentence = _here(insight.sentence, session)
+        told = "" if insight.strategy in sentence else insight.strategy
+        strategy = fit(told, max(0, width - len(sign) - len(word) - len(change) - 1))
         out.append(line((f"{sign} {word}", style), (change, palette.title), (strategy.rstrip(), palette.dim)))
-        out += prose(insight.sentence, width, palette.dim if insight.retracted else palette.text, 2)
+        out += prose(sentence, width, palette.dim if insight.retracted else palette.text, 2)
     return out or [line(("No insight yet. They come at the end of a round.", palette.dim))]
+
+
+def _here(sentence: str, session: Session) -> str:
+    """The sentence without the task, sizes and device that the title shows."""
+    sizes = ", ".join(f"{name}={size}" for name, size in session.axes.items())
+    return sentence.removeprefix(f"{session.task} ({sizes}) on {session.device}: ")
 
 
 def log_line(entry: LogLine, palette: Palette) -> Text:
@@ -81,6 +89,8 @@ def budget_line(session: Session, width: int, palette: Palette) -> Text:
     parts = [f" {budget.candidates_done}/{total} kernels"]
     if session.over:
         parts.append("done")
+    elif session.state.proving and budget.candidates_done >= total:
+        parts.append("proving")
     elif session.eta_seconds is not None:
         parts.append(f"about {clock(session.eta_seconds)} left")
     cap = f"/{budget.max_proof_tries}" if budget.max_proof_tries is not None else ""

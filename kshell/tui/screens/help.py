@@ -32,7 +32,7 @@ def what_now(session: Session | None) -> str:
             "Press Enter to evolve a kernel for the marked task. ↑ ↓ choose another task, Tab the settings."
         )
     if session.promoted:
-        row = session.promoted[-1]
+        row = session.promoted[0]
         where = f" It is exported to {row.export}." if row.export else " Press e to export it."
         return f"Kernel {row.label} is proven.{where}"
     match session.phase:

@@ -142,10 +142,8 @@ class SessionScreen(SessionView):
         self.control.act("unban" if row.banned else "ban", row.id)
 
     def do_export(self, argument: str) -> None:
-        """Copy the export of the chosen kernel, or of the last promoted one, to a folder."""
-        row = (
-            self.row if self.row and self.row.promoted else next(iter(reversed(self.session.promoted)), None)
-        )
+        """Copy the export of the chosen kernel, or of the best promoted one, to a folder."""
+        row = self.row if self.row and self.row.promoted else next(iter(self.session.promoted), None)
         if row is None:
             raise UserError("nothing is promoted yet: only a proven kernel is exported; v proves this one")
         if not row.export or not Path(row.export).is_dir():
@@ -189,13 +187,13 @@ class SessionScreen(SessionView):
     # --- the view ---
 
     def do_go(self, argument: str) -> None:
-        """To a kernel; without one, follow the best again."""
+        """To a kernel; without one to the best, which is followed while the session runs."""
         word = one_word(argument)
-        if word in ("", "best"):
+        if word in ("", "best") and not (self.session.over and self.session.best):
             self.following = True
             self.follow()
             return
-        row = self._kernel(word)
+        row = self._kernel(word or "best")
         self.following = False
         self.choose(row.id)
 

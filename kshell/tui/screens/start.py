@@ -81,7 +81,8 @@ class Picker(Lines):
         """Draw the entries with the cursor where it is."""
         palette, out = self.palette, []
         for k, entry in enumerate(self.entries):
-            text = line(("❯ " if k == self.at else "  ", palette.accent)) + entry
+            mark = "❯ " if self.has_focus else "› "
+            text = line((mark if k == self.at else "  ", palette.accent)) + entry
             if k == self.at:
                 text.pad_right(max(0, self.size.width - text.cell_len))
                 text.stylize(palette.cursor if self.has_focus else palette.cursor_idle)
@@ -275,7 +276,7 @@ class StartScreen(Screen[None]):
             ("proposer", plan.generator, self.generators.get(plan.generator, "")),
             ("rounds", str(plan.rounds), "generations"),
             ("group", str(plan.group), "kernels a round"),
-            ("seed", str(plan.seed), "fixes the choices"),
+            ("seed", str(plan.seed), "fixes choices"),
         ]
 
     def _draw_settings(self) -> None:

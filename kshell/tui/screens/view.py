@@ -258,6 +258,9 @@ class SessionView(Screen[None]):
             self.shell.leave()
         elif self.is_current and self.session.finished:
             self._told = True
+            if self.following:
+                self.follow()
+                self.paint()
             palette = self.shell.palette
             after = self.shell.leave_after
             note = f"the next session starts in {after:g} seconds" if after is not None else ""

@@ -143,7 +143,7 @@ class Population(Vertical):
             table.items = draw.items(session, self.by_reward)
             table.at = {item.candidate: y for y, item in enumerate(table.items) if item.candidate}
             table.extend_to(table.room, len(table.items))
-            self.header.show(draw.header(table.room, palette, self.by_reward))
+            self.header.show(draw.header(table.room, palette, self.by_reward, session.rooflines))
             table.refresh()
             if table.chosen in table.at:
                 table.reveal(table.at[table.chosen])

@@ -1,13 +1,15 @@
 """Doubles for what the terminal talks to: a live stream, a control that remembers, a home."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from functools import cache
+from pathlib import Path
 
 from textual.pilot import Pilot
 
 from kshell.bench._streams import session
 from kshell.engine.control import Action
-from kshell.events import Event
+from kshell.events import Event, parse
 from kshell.tui.app import KshellApp
 from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
 from kshell.tui.replay import Replay
@@ -15,6 +17,7 @@ from kshell.tui.screens.session import SessionScreen
 from kshell.tui.screens.start import StartScreen
 
 FIXED = 100.0
+RECORDED = Path(__file__).parents[3] / "docs" / "recorded.jsonl"
 
 
 class FakeControl:
@@ -106,10 +109,19 @@ def sample() -> list[Event]:
     return list(session())
 
 
-def replay_app(upto: int | None = None, **options: object) -> KshellApp:
-    """The app on the sample session, replayed at once up to some event, with a clock that stands."""
-    recorded = Replay(sample()[:upto], 0.0)
-    return KshellApp(recorded, recorded, now=lambda: FIXED, **options)  # type: ignore[arg-type]
+@cache
+def recorded() -> tuple[Event, ...]:
+    """The events of a real session, recorded by docs/record.py."""
+    return tuple(parse(line) for line in RECORDED.read_text(encoding="utf-8").splitlines())
+
+
+def replay_app(
+    upto: int | None = None, events: Sequence[Event] | None = None, **options: object
+) -> KshellApp:
+    """The app on the sample session (or on other events), replayed at once up to some event, with a clock
+    that stands."""
+    stream = Replay((sample() if events is None else events)[:upto], 0.0)
+    return KshellApp(stream, stream, now=lambda: FIXED, **options)  # type: ignore[arg-type]
 
 
 def live_app(

@@ -1,5 +1,7 @@
 """The app in a real terminal, on a real engine whose devices are doubles."""
 
+import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -146,6 +148,32 @@ def test_no_color_draws_no_colour(start: Start) -> None:
         assert all(len(set(value)) == 1 for value in values), values
         terminal.press("q")
         assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize(("setting", "asked"), [("1", True), ("0", False)])
+def test_the_mouse_is_asked_for_unless_it_is_switched_off(start: Start, setting: str, asked: bool) -> None:
+    with start(KSHELL_MOUSE=setting) as terminal:
+        terminal.wait("none yet")
+        assert ("\x1b[?1000h" in terminal.raw) is asked
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_a_killed_app_loses_nothing(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+    with start("run", "relu", wait=0.3) as terminal:
+        terminal.wait("✓ correct")
+        os.kill(terminal.pid, number)
+        terminal.ended()
+    done = (tmp_path / "journal.txt").read_text().splitlines()
+    with start("resume", "relu-1", wait=0.01) as terminal:
+        terminal.wait("is proven and promoted", 120)
+        terminal.press("\rq")
+        assert terminal.ended() == 0
+    lines = (tmp_path / "journal.txt").read_text().splitlines()
+    assert lines[: len(done)] == done
+    finished = [line for line in done if line.startswith("profile")][:-1]
+    assert all(lines.count(line) == 1 for line in finished)
 
 
 def test_the_screen_reads_what_terminals_read() -> None:
