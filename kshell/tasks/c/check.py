@@ -36,12 +36,13 @@ def as_candidate(reading: Reading) -> str:
         if isinstance(item, ast.Function) and item.name in _helpers(reading):
             parts.append(print_item(replace(item, kind="device", specifiers=())))
     copied = {given: output for output, given in task.inplace.items()}
-    params = [_flat(p) for p in function.params]
+    given = {t.name for t in task.inputs} - set(copied)
+    params = [_flat(p, p.name in given) for p in function.params]
     names = [copied.get(p.name, p.name) for p in params]
     constants = [axis for axis in task.axes if axis not in names]
     params += [ast.Param(ast.CType("int"), axis) for axis in constants]
     names += constants
-    body: tuple[ast.Stmt, ...] = _flat_indices(function).body
+    body: tuple[ast.Stmt, ...] = _plain_types(_flat_indices(function), given).body
     for name, output in copied.items():
         params.append(ast.Param(ast.CType("float", const=True, pointer=1), f"{_BUFFER}_{name}"))
         names.append(name)
@@ -59,6 +60,25 @@ def _copy(source: str, target: str) -> ast.For:
     at = ast.Name("kshell_k")
     move = ast.Assign("=", ast.Index(ast.Name(target), at), ast.Index(ast.Name(source), at))
     return loop(at.name, ast.Name(f"{source}_size"), ast.ExprStmt(move))
+
+
+def _plain_types(body: ast.Block, read_only: set[str]) -> ast.Block:
+    """The body with floats for doubles, and constant pointers into arrays that are only read."""
+    constant = set(read_only)
+
+    def change(node: object) -> object:
+        if isinstance(node, ast.CType) and node.base == "double":
+            return replace(node, base="float")
+        if isinstance(node, ast.Declarator) and node.type.pointer:
+            names = {n.name for n in every(node.init) if isinstance(n, ast.Name)}
+            if names & constant:
+                constant.add(node.name)
+                return replace(node, type=replace(node.type, const=True))
+        return node
+
+    changed = rewritten(body, change)
+    assert isinstance(changed, ast.Block)
+    return changed
 
 
 def _flat_indices(function: ast.Function) -> ast.Block:
@@ -101,9 +121,10 @@ def _helpers(reading: Reading) -> set[str]:
     return found
 
 
-def _flat(param: ast.Param) -> ast.Param:
-    """An array is a pointer; doubles become floats."""
+def _flat(param: ast.Param, read_only: bool) -> ast.Param:
+    """An array is a pointer, a constant one when it is only read; doubles become floats."""
     kind = replace(param.type, base="float" if param.type.base == "double" else param.type.base)
+    kind = replace(kind, const=kind.const or read_only)
     return replace(param, type=replace(kind, pointer=1) if param.extents else kind, extents=())
 
 

@@ -36,6 +36,7 @@ class Scope:
     scalars: dict[str, Term] = field(default_factory=dict)
     ints: dict[str, Poly] = field(default_factory=dict)
     local: set[str] = field(default_factory=set)
+    pointers: dict[str, tuple[str, Poly]] = field(default_factory=dict)
     effects: dict[str, Effect] = field(default_factory=dict)
 
 
@@ -72,6 +73,15 @@ class Nest:
             if name in scope.scalars:
                 return None
         return Poly.of(name) if name in self.sizes else None
+
+    def pointer(self, name: str) -> tuple[str, Poly] | None:
+        """The array and the offset a pointer stands for; None for another name."""
+        for scope in reversed(self.scopes):
+            if name in scope.pointers:
+                return scope.pointers[name]
+            if name in scope.scalars or name in scope.ints:
+                return None
+        return (name, Poly()) if name in self.arrays else None
 
     def real(self, name: str, span: Span) -> Term:
         """The value of a float variable or parameter."""
@@ -169,8 +179,13 @@ class Nest:
 
     def _declare(self, decl: ast.Decl) -> None:
         for one in decl.declarators:
-            if one.extents or one.type.pointer:
-                raise beyond(f"{one.name} is a local array or pointer", one.span)
+            if one.extents:
+                raise beyond(f"{one.name} is a local array", one.span)
+            if one.type.pointer:
+                if one.init is None or isinstance(one.init, ast.InitList):
+                    raise beyond(f"the pointer {one.name} has no value", one.span)
+                self.scopes[-1].pointers[one.name] = self._values.place(one.init)
+                continue
             if one.type.base in ("float", "double"):
                 if isinstance(one.init, ast.InitList):
                     raise beyond(f"{one.name} has a list of values", one.span)
@@ -185,14 +200,13 @@ class Nest:
 
     def _if(self, statement: ast.If) -> None:
         """`if (e > m) m = e;` and its like are a maximum or a minimum."""
-        inner = statement.then
-        while isinstance(inner, ast.Block) and len(inner.body) == 1:
-            inner = inner.body[0]
-        assign = inner.expr if isinstance(inner, ast.ExprStmt) else None
-        plain = isinstance(assign, ast.Assign) and assign.op == "=" and statement.other is None
-        if not plain or not isinstance(assign, ast.Assign):
+        assign = _assignment(statement.then)
+        other = _assignment(statement.other) if statement.other is not None else None
+        fits = statement.other is None or (other is not None and assign and other.target == assign.target)
+        if assign is None or not fits:
             raise beyond("an if that is not a maximum or a minimum", statement.span)
-        chosen = ast.Ternary(statement.cond, assign.value, assign.target, statement.span)
+        otherwise = other.value if other is not None else assign.target
+        chosen = ast.Ternary(statement.cond, assign.value, otherwise, statement.span)
         self._values.effect(ast.Assign("=", assign.target, chosen, statement.span))
 
     # ------------------------------------------------------------ loops
@@ -315,6 +329,17 @@ class Nest:
             else abs(initial.value) >= abs(unit) and initial.value * unit > 0
         )
         return total if empty else Bin(op, initial, total)
+
+
+def _assignment(statement: ast.Stmt) -> ast.Assign | None:
+    """The plain assignment that a branch is, if it is one."""
+    while isinstance(statement, ast.Block) and len(statement.body) == 1:
+        statement = statement.body[0]
+    match statement:
+        case ast.ExprStmt(expr=ast.Assign(op="=") as assign):
+            return assign
+        case _:
+            return None
 
 
 def _parts(value: Term, op: str) -> Iterator[Term]:

@@ -1,5 +1,6 @@
 """Expressions of C: indices as polynomials, floats as terms."""
 
+import math
 from typing import TYPE_CHECKING
 
 from kshell.tasks.c.shapes import beyond
@@ -30,6 +31,19 @@ _ARITHMETIC = ("+", "-", "*", "/")
 def literal(text: str) -> int:
     """The value of an integer literal."""
     return int_literal(text)[0]
+
+
+def _slope(above: Term, below: Term, value: Term) -> Term | None:
+    """`c` when the choice is `value` above zero and `c * value` below."""
+    if above != value:
+        return None
+    match below:
+        case Bin(op="*", a=a, b=b) if b == value and isinstance(a, Num | Size):
+            return a
+        case Bin(op="*", a=a, b=b) if a == value and isinstance(b, Num | Size):
+            return b
+        case _:
+            return None
 
 
 class Values:
@@ -106,13 +120,34 @@ class Values:
             parts.insert(0, self.index(base.index))
             base = base.base
         if isinstance(base, ast.Unary) and base.op == "*" and not parts:
-            base = base.operand
-            parts = [Poly()]
-            if isinstance(base, ast.Binary) and base.op == "+":
-                parts, base = [self.index(base.right)], base.left
-        if isinstance(base, ast.Name) and base.name in self._nest.arrays and parts:
-            return base.name, tuple(parts)
+            array, offset = self.place(base.operand)
+            return array, (offset,)
+        if isinstance(base, ast.Name) and parts:
+            found = self._nest.pointer(base.name)
+            if found is not None and found[1] == Poly():
+                return found[0], tuple(parts)
+            if found is not None and len(parts) == 1:
+                return found[0], (found[1] + parts[0],)
         raise beyond("this is no element of an array parameter", expr.span)
+
+    def place(self, expr: ast.Expr) -> tuple[str, Poly]:
+        """The array and the offset of a pointer expression: `a`, `a + i`, `&a[i]`."""
+        match expr:
+            case ast.Name(name=name):
+                found = self._nest.pointer(name)
+                if found is not None:
+                    return found
+            case ast.Binary(op="+", left=left, right=right):
+                array, offset = self.place(left)
+                return array, offset + self.index(right)
+            case ast.Unary(op="&", operand=ast.Index(base=base, index=index)):
+                array, offset = self.place(base)
+                return array, offset + self.index(index)
+            case ast.Cast(args=(inner,)):
+                return self.place(inner)
+            case _:
+                pass
+        raise beyond("this pointer is no place in an array parameter", expr.span)
 
     # ------------------------------------------------------------ floats
 
@@ -176,6 +211,10 @@ class Values:
                 return Bin("max" if larger else "min", left, right)
             if (then, other) == (right, left):
                 return Bin("min" if larger else "max", left, right)
+            slope = _slope(then if larger else other, other if larger else then, left)
+            if right == Num(0.0) and slope is not None:
+                below = Bin("*", slope, Bin("min", left, right))
+                return Bin("+", Bin("max", left, right), below)
         raise beyond("a choice that is not a maximum or a minimum", expr.span)
 
     def _call(self, expr: ast.Call) -> Term:
@@ -187,6 +226,8 @@ class Values:
         args = [self.value(arg) for arg in expr.args]
         if plain in ("fmax", "fmin", "max", "min") and len(args) == 2:
             return Bin("max" if "max" in plain else "min", args[0], args[1])
+        if plain == "sqrt" and len(args) == 1 and isinstance(args[0], Num) and args[0].value >= 0:
+            return Num(math.sqrt(args[0].value))
         if plain in FUNCTIONS and len(args) == 1:
             return Un(FUNCTIONS[plain], args[0])
         if plain == "fma" and len(args) == 3:

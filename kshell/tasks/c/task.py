@@ -20,9 +20,8 @@ from semantics.task import Roofline, Task, Tensor
 _ONE_AXIS, _MORE_AXES = 16384, 128
 _REALS = ("float", "double")
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+([A-Za-z_]\w*)[ \t]+\(?(\d+)\)?[ \t]*(?://.*)?$", re.M)
-_INCLUDE = re.compile(
-    r"^[ \t]*#[ \t]*include[ \t]+[<\"](?:stdio|stdlib|string|assert|time|omp)\.h[>\"].*$", re.M
-)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b.*$", re.M)
+_MAIN = re.compile(r"^[ \t]*(?:int|void)[ \t]+main[ \t]*\(", re.M)
 _PRAGMA = re.compile(r"^[ \t]*#[ \t]*pragma[ \t]+(?!unroll).*$", re.M)
 
 
@@ -64,10 +63,26 @@ def reading(
     text = source
     for pattern in (_DEFINE, _INCLUDE, _PRAGMA):
         text = pattern.sub("", text)
+    text = _without_main(text)
     module = parse(re.sub(r"\brestrict\b", "__restrict__", text))
     constants |= _file_constants(module)
     chosen = as_loops(_chosen(module, function))
     return _Reader(module, chosen, constants, dict(sizes), dict(scalars)).reading()
+
+
+def _without_main(text: str) -> str:
+    """The text without its `main`, which calls what a task does not need; lines keep their numbers."""
+    found = _MAIN.search(text)
+    start = text.find("{", found.end()) if found else -1
+    if found is None or start < 0:
+        return text
+    depth = 0
+    for at in range(start, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[at], 0)
+        if depth == 0:
+            gone = text[found.start() : at + 1]
+            return text[: found.start()] + "\n" * gone.count("\n") + text[at + 1 :]
+    return text
 
 
 def _file_constants(module: ast.Module) -> dict[str, int]:

@@ -85,6 +85,19 @@ ROWMAX = """void rowmax(const float* x, float* m, int rows, int n) {
 DOT = """void dot(const float* x, const float* y, float* out, int n) {
   float s = 0; for (int i = 0; i < n; i++) s += x[i]*y[i]; *out = s; }
 """
+ROWS = """#include "mine.h"
+void scaled_rows(double* out, double* total, double* in, size_t rows, size_t n) {
+  for (size_t i = 0; i < rows; i++) {
+    double* row = in + i * n;
+    double* to = &out[i * n];
+    double s = 0.0;
+    for (size_t j = 0; j < n; j++) s += row[j];
+    for (size_t j = 0; j < n; j++) { if (row[j] > 0.0) { to[j] = row[j]; } else { to[j] = 0.1 * row[j]; } }
+    total[i] = s;
+  }
+}
+int main(void) { printf("%d\\n", 1); return 0; }
+"""
 SIZES = {"rows": 3, "n": 5, "cols": 4, "m": 4, "k": 3}
 
 
@@ -159,14 +172,23 @@ def test_helpers_python_words_and_scalars_of_whole_arrays() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [SOFTMAX, MATMUL, LAYERNORM, SAXPY, GELU, DOT],
-    ids=str.split("softmax matmul norm saxpy gelu dot"),
+    [SOFTMAX, MATMUL, LAYERNORM, SAXPY, GELU, DOT, ROWS],
+    ids=str.split("softmax matmul norm saxpy gelu dot rows"),
 )
 def test_the_function_itself_is_a_candidate_of_its_task(text: str) -> None:
     made = read(text)
     plan = load(as_candidate(made)).plan(made.task, made.task.workload())
     assert len(plan.calls) == 1
     assert disagreement(made, 0.3) is None
+
+
+def test_pointers_into_rows_several_outputs_and_a_main_that_is_left_out() -> None:
+    made, x = reading(ROWS, {"rows": 3, "n": 5}, {}), drawn(3, 5)
+    assert [(t.name, t.shape) for t in made.task.outputs] == [("out", ("rows", "n")), ("total", ("rows",))]
+    found = reference.compute(made.task, made.task.workload(), {"in": x})
+    np.testing.assert_allclose(found["out"], np.where(x > 0, x, 0.1 * x))
+    np.testing.assert_allclose(found["total"], x.sum(1))
+    assert "double is taken as float32" in made.assumptions
 
 
 def test_a_reading_that_is_wrong_is_found_by_running_the_function() -> None:
