@@ -82,7 +82,7 @@ def touches_memory(e: ast.Expr, functions: Functions) -> bool:
     """Whether evaluating the expression reads or writes array elements."""
     if isinstance(e, ast.Index) or (isinstance(e, ast.Unary) and e.op == "*"):
         return True
-    if isinstance(e, ast.Call) and (e.name in functions or e.name.startswith(("__ld", "atomic"))):
+    if isinstance(e, ast.Call) and (e.name in functions or e.name.startswith(("__ld", "__st", "atomic"))):
         return True
     return any(touches_memory(c, functions) for c in children(e))
 
@@ -122,7 +122,7 @@ def _stores(e: ast.Expr) -> bool:
     """Whether this node by itself changes memory or orders it."""
     match e:
         case ast.Call(name):
-            return name.startswith(("__sync", "atomic"))
+            return name.startswith(("__sync", "__st", "atomic"))
         case ast.Assign(_, target, _) | ast.Postfix(_, target) | ast.Unary("++" | "--", target):
             return not isinstance(target, ast.Name)
         case _:

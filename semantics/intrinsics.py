@@ -277,6 +277,15 @@ def _load(st: State, e: ast.Call) -> Value:
     return st.read(deref(st, pointer, e.span), e.span)
 
 
+def _streamed_store(st: State, e: ast.Call) -> Value:
+    """`__stcs(p, v)` and its kin: stores with a hint for the cache."""
+    pointer, value = _values(st, e, 2)
+    if not isinstance(pointer, Ptr):
+        raise Refusal(f"{e.name} takes a pointer", e.span)
+    st.write(deref(st, pointer, e.span), value, e.span)
+    return Nothing()
+
+
 def _sync(st: State, e: ast.Call) -> Value:
     _values(st, e, 0)
     st.barrier(e.span)
@@ -332,6 +341,7 @@ _HANDLERS: dict[str, Callable[[State, ast.Call], Value]] = {
     **{f"__float2{k}_{way}": _to_int for k in ("int", "uint") for way in _ROUNDINGS},
     **dict.fromkeys(("hypot", "hypotf"), _hypot),
     **dict.fromkeys(("fdim", "fdimf"), _positive_part),
+    **dict.fromkeys(("__stcs", "__stcg", "__stwb", "__stwt"), _streamed_store),
     "abs": _abs,
     "__frcp_rn": _reciprocal,
     "__syncthreads": _sync,

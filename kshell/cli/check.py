@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from kshell.cli.options import COUNT, SECONDS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from agents.falsifier import Attack, Finding
+    from semantics.idealised import Idealisation
 
 HELP = (
     "Parse a kernel, run it in the interpreter and try to break it: small and ragged sizes, adversarial "
@@ -36,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     from kshell import tasks, wiring
     from kshell.errors import UserError
     from kshell.tasks import reference
+    from semantics.idealised import idealisations
     from semantics.program import load
     from semantics.span import Refusal
 
@@ -49,16 +53,18 @@ def run(args: argparse.Namespace) -> int:
     started = time.monotonic()
     try:
         oracle = oracle_of_specs(tasks.spec_of, reference.compute)
-        attack = Attack(load(source), source, task, workload, oracle, args.seconds, args.seed)
+        program = load(source)
+        attack = Attack(program, source, task, workload, oracle, args.seconds, args.seed)
         finding = attack.search()
+        ideal = idealisations(program.lowered.values())
     except Refusal as refusal:
         return _refused(refusal, source, name, args.json)
     except reference.ReferenceFailure as failure:
         raise UserError(str(failure)) from None
     if args.json:
-        print(json.dumps(_as_json(finding, attack, time.monotonic() - started)))
+        print(json.dumps(_as_json(finding, attack, ideal, time.monotonic() - started)))
     else:
-        print(_as_text(finding, attack, source, name, task.name))
+        print(_as_text(finding, attack, ideal, source, name, task.name))
     return 0 if finding is None else 1
 
 
@@ -72,7 +78,9 @@ def _refused(refusal: Any, source: str, name: str, as_json: bool) -> int:
     return 3
 
 
-def _as_json(finding: "Finding | None", attack: "Attack", seconds: float) -> dict[str, Any]:
+def _as_json(
+    finding: "Finding | None", attack: "Attack", ideal: "Sequence[Idealisation]", seconds: float
+) -> dict[str, Any]:
     found = None if finding is None else finding.counterexample.model_dump(mode="json")
     notes = [
         {"kind": n.kind, "message": n.message, "lines": [s.line for s in n.spans]}
@@ -82,13 +90,21 @@ def _as_json(finding: "Finding | None", attack: "Attack", seconds: float) -> dic
         "ok": finding is None,
         "counterexample": found,
         "notes": notes,
+        "idealisations": [{"line": i.line, "message": i.message} for i in ideal],
         "runs": attack.effort.launches,
         "sizes": attack.effort.sizes,
         "seconds": round(seconds, 3),
     }
 
 
-def _as_text(finding: "Finding | None", attack: "Attack", source: str, name: str, task: str) -> str:
+def _as_text(
+    finding: "Finding | None",
+    attack: "Attack",
+    ideal: "Sequence[Idealisation]",
+    source: str,
+    name: str,
+    task: str,
+) -> str:
     from kshell.findings import render
 
     lines = []
@@ -97,6 +113,7 @@ def _as_text(finding: "Finding | None", attack: "Attack", source: str, name: str
     for note in attack.effort.notes:
         if finding is None or note != finding.fault:
             lines.append(f"{name}:{note.spans[0].line}: note: {note.message}")
+    lines += [f"{name}:{i.line}: idealised: {i.message}" for i in ideal]
     if finding is None:
         lines.append(f"{name}: no counterexample for {task} ({attack.effort}); this is no proof")
     return "\n".join(lines)

@@ -258,7 +258,27 @@ static inline T __ldcs(const T* p) {
     return *p;
 }
 template <class T>
-static inline void __stcs(T* p, T v) {
+static inline T __ldcg(const T* p) {
+    return *p;
+}
+template <class T>
+static inline T __ldca(const T* p) {
+    return *p;
+}
+template <class T, class V>
+static inline void __stcs(T* p, V v) {
+    *p = v;
+}
+template <class T, class V>
+static inline void __stcg(T* p, V v) {
+    *p = v;
+}
+template <class T, class V>
+static inline void __stwb(T* p, V v) {
+    *p = v;
+}
+template <class T, class V>
+static inline void __stwt(T* p, V v) {
     *p = v;
 }
 
