@@ -10,7 +10,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
 
-from semantics import ast
+from semantics import ast, groups
 from semantics.build import Builder
 from semantics.lexer import REFUSED_WORDS, Tok, tokenize
 from semantics.preprocess import preprocess
@@ -41,7 +41,7 @@ def _parser() -> Lark:
 def parse(source: str) -> ast.Module:
     """The module of a candidate's text. Raises Refusal."""
     pre = preprocess(tokenize(source))
-    tokens = _classify(_unscoped(pre.tokens))
+    tokens = _classify(_unscoped(groups.rewrite(pre.tokens)))
     if not tokens:
         raise Refusal("the source is empty", NOWHERE, "write at least one __global__ kernel and a launcher")
     _check_nesting(tokens)
@@ -69,7 +69,7 @@ def _check_depth(module: ast.Module) -> None:
 
 
 _STD = frozenset(
-    "max min abs fabs exp expm1 log log1p log2 log10 exp2 sqrt rsqrt cbrt sin cos tan tanh sinh cosh asin "
+    "abs fabs exp expm1 log log1p log2 log10 exp2 sqrt rsqrt cbrt sin cos tan tanh sinh cosh asin "
     "acos atan atan2 pow floor ceil round trunc rint fmod erf erfc fma fmax fmin hypot".split()
 )
 _SAME = ("is_same", "is_same_v")
@@ -98,6 +98,8 @@ def _unscoped(tokens: list[Tok]) -> list[Tok]:
         span = tokens[i].span.to(name.span)
         if name.text in _SAME:
             out.append(Tok("SAME_TYPE", f"std::{name.text}", span, tokens[i].first))
+        elif name.text in ("max", "min"):
+            raise Refusal(f"std::{name.text} is host code to nvcc", span, f"write {name.text}")
         elif name.text in _STD or (name.kind == "TYPE_WORD" and name.text.endswith("_t")):
             out.append(Tok(name.kind, name.text, span, tokens[i].first))
         else:

@@ -23,8 +23,8 @@ BODIES = {
     "conversions": "y[i] = (int)(v * 4.0f) + __float2int_rn(v) + (unsigned)fabsf(v) + int(floorf(v));",
     "rounding": "y[i] = floorf(v) + 2 * ceilf(v) + 3 * truncf(v) + 5 * roundf(v) + 7 * rintf(v);",
     "functions": "y[i] = powf(fabsf(v) + 1, 1.3f) + fmodf(v, 0.7f) + log2f(2 + v * v) + exp2f(v) + cbrtf(v);",
-    "angles": "float w = v / 9; y[i] = atan2f(v, 2.0f) + atanf(v) + asinf(w) + acosf(w) + tanf(w) + sinhf(v);",
-    "more functions": "y[i] = log10f(3 + v * v) + hypotf(v, 2.0f) + fdimf(v, 0.5f) + exp10f(v / 9) + coshf(v);",
+    "angles": "float w = v / 9; y[i] = atan2f(v, 2.0f) + atanf(v) + asinf(w) + acosf(w) + tanf(w);",
+    "more functions": "y[i] = log10f(3 + v * v) + hypotf(v, 2.0f) + fdimf(v, 0.5f) + sinhf(v) + coshf(v);",
     "infinity": "float least = INFINITY; least = fminf(least, v); y[i] = least < INFINITY ? least : 3.0f;",
     "integer shuffle": "y[i] = __shfl_xor_sync(0xffffffff, i, 5) + __shfl_down_sync(0xffffffffu, t, 3, 8);",
     "votes": "unsigned b = __ballot_sync(0xffffffff, v > 0); y[i] = (b & 63) + 7 * __any_sync(~0u, v > 2)"
@@ -37,11 +37,21 @@ BODIES = {
     "volatile": "volatile __shared__ float s[64]; volatile float* q = s; q[t] = v; y[i] = q[t];",
     "null": "y[i] = (x != nullptr ? 2.0f : 3.0f) + first(v, nullptr) + first(v, x) + first(v) + !y;",
     "aliases": "using T = real; typedef int whole; T w = v; whole k = 3; y[i] = w * k + twice(w);",
-    "same type": "if constexpr (std::is_same_v<real, float>) y[i] = std::max(v, real(1)); else y[i] = 9;",
+    "same type": "if constexpr (std::is_same_v<real, float>) y[i] = std::abs(v); else y[i] = 9;",
     "conditionals": "y[i] = v * WIDTH;",
+    "groups": "auto block = cg::this_thread_block(); auto tile = cg::tiled_partition<32>(block);"
+    " float w = cg::reduce(tile, v, cg::plus<float>()) + cg::reduce(tile, v * 2, cg::greater<float>{});"
+    " block.sync(); y[i] = w + tile.shfl_xor(v, 3) + tile.thread_rank()"
+    " + tile.meta_group_rank() + tile.any(v > 2);",
+    "small groups": "cg::thread_block cta = cg::this_thread_block();"
+    " cg::thread_block_tile<8> g = cg::tiled_partition<8>(cta); cg::sync(cta);"
+    " float w = v; if (t % 16 < 8) w = g.shfl_down(v, 2) + cg::reduce(g, v, cg::less<float>());"
+    " y[i] = w + cta.thread_rank() + cta.size() + g.meta_group_size() + g.size() + cta.thread_index().x;",
 }
 PRELUDE = """
 #include <cstdio>
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
 using namespace std;
 #define HAS_WIDTH
 #if defined(HAS_WIDTH) && !defined(OTHER)
