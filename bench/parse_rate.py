@@ -5,8 +5,9 @@
 Such a file has host code around its kernels, which no candidate has. Each file is adapted by rule, never
 by hand: includes, host functions and what only they use are cut, wrapping namespaces and `extern "C"`
 blocks are opened, and a launcher is added that launches every kernel once, its parameters being the
-kernels' own (a type parameter is float, an integer one the number in the file's own launch, 4 without
-one). The adapted text is loaded as any candidate is; a file counts when that succeeds.
+kernels' own (a pointer to vectors is cast from one to scalars; a type parameter is float, an integer one
+the number in the file's own launch, its default or 4). The adapted text is loaded as any candidate is; a
+file counts when that succeeds.
 """
 
 import argparse
@@ -24,7 +25,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\
 _WRAPPER = re.compile(r"\s*(?:namespace\s*[\w:]*|extern\s*\"C\"|inline\s+namespace\s+\w+)\s*\{")
 _KERNEL = re.compile(
     r"(?:template\s*<(?P<template>[^{};]*?)>\s*)?(?:[\w\"\s]|\((?:[^()]|\([^()]*\))*\))*?__global__"
-    r"(?P<head>[^{;]*?)\b(?P<name>\w+)\s*\((?P<params>[^{;]*)\)\s*\{",
+    r"(?P<head>[^{;]*?)\b(?P<name>(?!__launch_bounds__)\w+)\s*\((?P<params>[^{;()]*)\)\s*\{",
     re.DOTALL,
 )
 _DEVICE = ("__global__", "__device__", "__constant__")
@@ -110,7 +111,7 @@ def _head(item: str) -> str:
 
 def _defines(item: str) -> set[str]:
     """Names that an item outside device code defines: a macro, a type, a constant."""
-    macro = re.match(r"#\s*define\s+(\w+)", item)
+    macro = re.match(r"#\s*define\s+(\w+)", item) or re.match(r"namespace\s+(\w+)\s*=", item)
     if macro:
         return {macro.group(1)}
     if item.startswith("#") or "<<<" in item:
@@ -133,11 +134,12 @@ def with_launcher(device: str, whole: str) -> str:
             if match is None:
                 continue
             kind = _launcher_type(match["type"], kernel["template"] or "")
+            scalars = re.sub(r"\b(float|double|int|uint)[234]\b", r"\1", kind) if "*" in kind else kind
             name = match["name"]
-            while params.get(name, kind) != kind:
+            while params.get(name, scalars) != scalars:
                 name += "_"
-            params[name] = kind
-            args.append(name)
+            params[name] = scalars
+            args.append(name if scalars == kind else f"reinterpret_cast<{kind}>({name})")
         targs = _template_arguments(kernel["name"], kernel["template"], whole)
         launches.append(f"    {kernel['name']}{targs}<<<2, 256, 8192>>>({', '.join(args)});")
     declared = ", ".join(f"{kind} {name}" for name, kind in params.items())
@@ -173,7 +175,7 @@ def _template_arguments(name: str, template: str | None, whole: str) -> str:
         elif k < len(given) and given[k].isdigit():
             out.append(given[k])
         elif "=" in parameter:
-            break
+            out.append(parameter.split("=")[1].strip())
         else:
             out.append("true" if parameter.startswith("bool") else "4")
     return f"<{', '.join(out)}>" if out else ""

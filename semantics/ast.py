@@ -327,11 +327,21 @@ class StaticAssert:
 
 
 @dataclass(frozen=True, slots=True)
+class Conditional:
+    """`typename std::conditional<cond, then, other>::type`."""
+
+    cond: Expr
+    then: "CType | Conditional"
+    other: "CType | Conditional"
+    span: Span = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Alias:
     """`using name = type;`, or `typedef type name;`."""
 
     name: str
-    type: CType
+    type: CType | Conditional
     typedef: bool = False
     span: Span = field(default=NOWHERE, compare=False, repr=False)
 
@@ -381,7 +391,8 @@ class Param:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function. `kind` is `global`, `device` or `host` (the launcher). `specifiers` keeps the words
+    """A function. `targs` are the arguments of an explicit specialisation; the parser rewrites those, so that
+    a module has none. `kind` is `global`, `device` or `host` (the launcher). `specifiers` keeps the words
     that change no meaning (`static`, `inline`, `extern "C"`), `bounds` the launch bounds."""
 
     kind: str
@@ -393,6 +404,7 @@ class Function:
     body: Block
     bounds: tuple[Expr, ...] = ()
     span: Span = field(default=NOWHERE, compare=False, repr=False)
+    targs: tuple["Expr | CType", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

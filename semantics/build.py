@@ -49,10 +49,11 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Pointer words and name of a declarator."""
+    """Pointer words and name of a declarator, and the arguments of a specialisation."""
 
     words: tuple[Token, ...]
     name: Token
+    targs: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,7 @@ class Builder(Transformer[Token, Any]):
             body,
             bounds,
             place(head),
+            head.targs,
         )
 
     def template(self, c: list[Any]) -> list[ast.TemplateParam]:
@@ -268,6 +270,15 @@ class Builder(Transformer[Token, Any]):
 
     def bounds(self, c: list[Any]) -> Mark:
         return Mark("bounds", tuple(c[2]), over(c))
+
+    def special_head(self, c: list[Any]) -> Head:
+        return Head(tuple(c[:-4]), c[-4], tuple(c[-2]))
+
+    def chosen(self, c: list[Any]) -> ast.Conditional:
+        plain = c[1].value == "std::conditional_t"
+        if plain != (c[9] is None) or (not plain and c[10].value != "type"):
+            raise Refusal("the form is typename std::conditional<C, A, B>::type", place(c[1]))
+        return ast.Conditional(c[3], c[5], c[7], place(c[1]))
 
     def declarator_head(self, c: list[Any]) -> Head:
         return Head(tuple(c[:-1]), c[-1])

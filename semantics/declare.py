@@ -91,7 +91,13 @@ def global_item(st: State, item: ast.Item) -> None:
 
 def alias(st: State, a: ast.Alias) -> None:
     """A type's other name, known from here to the end of the function or file."""
-    ty = resolve(st, a.type)
+    written = a.type
+    while isinstance(written, ast.Conditional):
+        known = constant(to_bool(evaluate(st, written.cond), written.span))
+        if known is None:
+            raise Refusal("the condition of std::conditional is not known at compile time", written.span)
+        written = written.then if known else written.other
+    ty = resolve(st, written)
     frame = st.types[-1]
     if frame.get(a.name, ty) != ty:
         raise Refusal(f"{a.name} already names another type", a.span, "choose another name")

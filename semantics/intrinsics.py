@@ -59,10 +59,11 @@ _BINARY = {
     "fmin": RealOp.MIN,
     "__fdividef": RealOp.DIV,
     "fdividef": RealOp.DIV,
-    "__fdiv_rn": RealOp.DIV,
-    "__fadd_rn": RealOp.ADD,
-    "__fmul_rn": RealOp.MUL,
-    "__fsub_rn": RealOp.SUB,
+    **{
+        f"__f{name}_{way}": op
+        for name, op in (("div", RealOp.DIV), ("add", RealOp.ADD), ("mul", RealOp.MUL), ("sub", RealOp.SUB))
+        for way in ("rn", "rz", "rd", "ru")
+    },
     "__hadd": RealOp.ADD,
     "__hsub": RealOp.SUB,
     "__hmul": RealOp.MUL,

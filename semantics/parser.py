@@ -10,7 +10,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
 
-from semantics import ast, groups
+from semantics import ast, groups, specialise
 from semantics.build import Builder
 from semantics.lexer import REFUSED_WORDS, Tok, tokenize
 from semantics.preprocess import preprocess
@@ -49,7 +49,8 @@ def parse(source: str) -> ast.Module:
         items = _parser().parse(cast(Any, tokens))
     except UnexpectedToken as error:
         raise _unexpected(error, tokens) from None
-    module = ast.Module(pre.includes, pre.defines, tuple(cast(list[ast.Item], items)), pre.skipped)
+    whole = specialise.rewrite(tuple(cast(list[ast.Item], items)))
+    module = ast.Module(pre.includes, pre.defines, whole, pre.skipped)
     _check_depth(module)
     return module
 
@@ -73,6 +74,7 @@ _STD = frozenset(
     "acos atan atan2 pow floor ceil round trunc rint fmod erf erfc fma fmax fmin hypot".split()
 )
 _SAME = ("is_same", "is_same_v")
+_CHOICE = ("conditional", "conditional_t")
 
 
 def _unscoped(tokens: list[Tok]) -> list[Tok]:
@@ -96,7 +98,9 @@ def _unscoped(tokens: list[Tok]) -> list[Tok]:
             i += 1
             continue
         span = tokens[i].span.to(name.span)
-        if name.text in _SAME:
+        if name.text in _CHOICE:
+            out.append(Tok("CONDITIONAL", f"std::{name.text}", span, tokens[i].first))
+        elif name.text in _SAME:
             out.append(Tok("SAME_TYPE", f"std::{name.text}", span, tokens[i].first))
         elif name.text in ("max", "min"):
             raise Refusal(f"std::{name.text} is host code to nvcc", span, f"write {name.text}")

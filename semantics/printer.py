@@ -91,10 +91,16 @@ def _param(p: ast.Param) -> str:
     return _declared(p.type, p.name).rstrip() + _extents(p.extents) + default
 
 
+def _choice(t: ast.CType | ast.Conditional) -> str:
+    if isinstance(t, ast.CType):
+        return print_type(t)
+    parts = f"{print_expr(t.cond, _LEVEL['=='])}, {_choice(t.then)}, {_choice(t.other)}"
+    return f"typename std::conditional<{parts}>::type"
+
+
 def _alias(a: ast.Alias) -> str:
-    return (
-        f"typedef {print_type(a.type)} {a.name};" if a.typedef else f"using {a.name} = {print_type(a.type)};"
-    )
+    kind = _choice(a.type)
+    return f"typedef {kind} {a.name};" if a.typedef else f"using {a.name} = {kind};"
 
 
 def _declared(t: ast.CType, name: str) -> str:

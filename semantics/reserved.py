@@ -23,7 +23,7 @@ FUNCTIONS = frozenset(
     [*_MATH.split(), *(f"{m}f" for m in _MATH.split()), *(f"{m}l" for m in _MATH.split()), *_OTHER.split()]
 )
 _PREFIXES = ("__", "KSHELL")
-_CUDA = re.compile(r"cuda[A-Z]|cu[A-Z]|make_[a-z]+[1-4]$|(?:tex|surf)(?:[123]D|Cubemap)")
+_CUDA = re.compile(r"cuda[A-Z]|make_[a-z]+[1-4]$|(?:tex|surf)(?:[123]D|Cubemap)")
 _WORDS = TYPE_WORDS | frozenset(KEYWORDS) | frozenset(REFUSED_WORDS)
 _MACROS_ALLOWED = frozenset({"max", "min"})
 

@@ -94,6 +94,14 @@ template <class A>
 struct is_same<A, A> {
     static constexpr bool value = true;
 };
+template <bool C, class A, class B>
+struct conditional {
+    typedef A type;
+};
+template <class A, class B>
+struct conditional<false, A, B> {
+    typedef B type;
+};
 }
 
 // ---------------------------------------------------------------- mathematics
@@ -168,6 +176,20 @@ static inline float __frsqrt_rn(float x) { return 1.0f / sqrtf(x); }
 static inline float __fsqrt_rn(float x) { return sqrtf(x); }
 static inline float __fadd_rn(float a, float b) { return a + b; }
 static inline float __fmul_rn(float a, float b) { return a * b; }
+static inline float __fadd_rz(float a, float b) { return a + b; }
+static inline float __fadd_rd(float a, float b) { return a + b; }
+static inline float __fadd_ru(float a, float b) { return a + b; }
+static inline float __fmul_rz(float a, float b) { return a * b; }
+static inline float __fmul_rd(float a, float b) { return a * b; }
+static inline float __fmul_ru(float a, float b) { return a * b; }
+static inline float __fsub_rn(float a, float b) { return a - b; }
+static inline float __fsub_rz(float a, float b) { return a - b; }
+static inline float __fsub_rd(float a, float b) { return a - b; }
+static inline float __fsub_ru(float a, float b) { return a - b; }
+static inline float __fdiv_rn(float a, float b) { return a / b; }
+static inline float __fdiv_rz(float a, float b) { return a / b; }
+static inline float __fdiv_rd(float a, float b) { return a / b; }
+static inline float __fdiv_ru(float a, float b) { return a / b; }
 static inline float __saturatef(float x) { return kshell_fmin(kshell_fmax(x, 0.0f), 1.0f); }
 
 // The unsuffixed names are overloaded on float in CUDA C++.

@@ -12,6 +12,7 @@ from semantics.parser import parse
 from semantics.printer import print_module
 from semantics.program import load
 from tests.semantics.corpus_tasks import REFERENCES, inputs_of, kernels, task_of
+from tests.semantics.random_kernels import random_kernel
 
 PRELUDE = "#define KSHELL_WORKSPACE(T, n) ((T*)0)\n"
 
@@ -47,8 +48,12 @@ def test_printed_corpus_kernel_lowers_to_the_same_kernels(path: Path) -> None:
     assert list(again.lowered.values()) == list(program.lowered.values())
 
 
+_ARCHITECTURES = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90)]
+
+
 def test_corpus_compiles_with_nvcc_where_it_is_installed(tmp_path: Path) -> None:
     sources = [(p, text) for p in kernels() for text in [p.read_text(), print_module(parse(p.read_text()))]]
+    sources += [(Path(f"random_{seed}.cu"), random_kernel(seed)) for seed in range(8)]
     assert len(sources) >= 50
     nvcc = shutil.which("nvcc")
     if nvcc is None:
@@ -62,7 +67,7 @@ def test_corpus_compiles_with_nvcc_where_it_is_installed(tmp_path: Path) -> None
     file = tmp_path / "corpus.cu"
     file.write_text(PRELUDE + "\n".join(unit))
     done = subprocess.run(
-        [nvcc, "-std=c++17", "-arch=sm_90", "-cubin", "-o", str(tmp_path / "corpus.cubin"), str(file)],
+        [nvcc, "-std=c++17", *_ARCHITECTURES, "-fatbin", "-o", str(tmp_path / "corpus.fatbin"), str(file)],
         capture_output=True,
         text=True,
         check=False,

@@ -114,7 +114,8 @@ BODIES = {
     "[[maybe_unused]] int i = 0;": (1, "lambdas and attributes"),
     "class C { };": (1, "classes are outside the language"),
     "typedef int index; typedef float index;": (20, "index already names another type"),
-    "using V = std::conditional<true, int, float>::type;": (11, "std::conditional is outside the language"),
+    "using V = std::conditional<true, int, float>;": (11, "the form is typename std::conditional"),
+    "using V = std::common_type<int, float>::type;": (11, "std::common_type is outside the language"),
     "for (int i = 0; i < n; ++i) { float v; if (i > 0) y[0] = v; v = 1; }": (58, "'v' may be read before it is assigned"),
     "for (int i = 0; i < n; ++i) { float a[4]; a[i] = 1; y[i] = a[0]; }": (60, "'a' may be read before it is assigned"),
     "y[0] = 1; // more \\": (11, "a // comment ends with a backslash"),
@@ -181,6 +182,13 @@ SOURCES = {
     "void launch(float* y) { k<<<1, 1>>>(y); }": (1, 18, "f is declared and defined differently"),
     "__global__ void k(float* y) { }\nvoid launch(float* y) { k<<<1, 1>>>(nullptr); }":
         (2, 37, "a launch passes buffers, not nullptr"),
+    "template <> __device__ float f<float>(float v) { return v; }\n": (1, 30, "there is no template f to specialise"),
+    "template <typename T> __global__ void k(T* y) { }\ntemplate <> __global__ void k<float>(float* y) { }\n":
+        (2, 29, "only helpers are specialised"),
+    "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n__global__ void k(float* y) {\n"
+    "auto g = cg::this_grid(); }\n": (4, 12, "namespaces are outside the language"),
+    "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n__global__ void k(float* y) {\n"
+    "auto g = cg::this_thread_block(); g.shfl(1, 2); }\n": (4, 37, "shfl of this group is outside the language"),
     "using namespace thrust;\n": (1, 17, "only `using namespace std;`"),
     "#undef A\n": (1, 1, "`#undef` is outside the language"),
     "#define F(a, b) a + b\nconstexpr int c = F(1);\n": (2, 19, "macro F takes 2 arguments, not 1"),

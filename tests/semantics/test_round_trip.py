@@ -81,6 +81,7 @@ def _grow(inner: st.SearchStrategy[ast.Expr]) -> st.SearchStrategy[ast.Expr]:
             st.just("call"),
         ),
         st.builds(ast.SizeOf, types),
+        st.builds(ast.SameType, types, types),
     )
 
 
@@ -129,6 +130,7 @@ simple = st.one_of(
     st.builds(ast.ExprStmt, expressions),
     declarations(),
     st.just(ast.Empty()),
+    st.builds(ast.Alias, st.just("Whole"), types.map(lambda t: replace(t, pointer=0)), st.booleans()),
     st.just(ast.Break()),
     st.just(ast.Continue()),
     st.builds(ast.Return, st.one_of(st.none(), expressions)),
@@ -140,6 +142,17 @@ statements = st.recursive(simple, _blocks, max_leaves=5)
 def modules(draw: st.DrawFn) -> ast.Module:
     body = ast.Block(tuple(draw(st.lists(statements, max_size=4))))
     params = tuple(ast.Param(draw(types), name) for name in draw(st.lists(names, max_size=3, unique=True)))
+    helper = ast.Function(
+        "device",
+        (),
+        (),
+        draw(types),
+        "helper",
+        tuple(replace(p, default=draw(st.one_of(st.none(), expressions))) for p in params),
+        body,
+    )
+    unnamed = tuple(ast.Param(p.type, "") for p in params)
+    prototype = ast.Prototype(replace(helper, params=unnamed, body=ast.Block(())))
     template = draw(
         st.sampled_from(
             [
@@ -171,7 +184,7 @@ def modules(draw: st.DrawFn) -> ast.Module:
     return ast.Module(
         (ast.Include("<math.h>"),),
         (ast.Define("UNUSED", ("p",), "( p ) + 1"), ast.Define("EMPTY", None, "")),
-        (struct, draw(declarations()), kernel, host),
+        (ast.Using("std"), struct, prototype, draw(declarations()), kernel, helper, host),
     )
 
 

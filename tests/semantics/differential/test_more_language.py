@@ -43,6 +43,9 @@ BODIES = {
     " float w = cg::reduce(tile, v, cg::plus<float>()) + cg::reduce(tile, v * 2, cg::greater<float>{});"
     " block.sync(); y[i] = w + tile.shfl_xor(v, 3) + tile.thread_rank()"
     " + tile.meta_group_rank() + tile.any(v > 2);",
+    "specialised": "y[i] = half_of(v) + half_of(i) + tag<3>() + tag<4>();",
+    "chosen type": "using V = typename std::conditional<sizeof(real) == 4, float, int>::type; V w = v;"
+    " y[i] = w + __fmul_rd(v, v) + (float)sizeof(V);",
     "small groups": "cg::thread_block cta = cg::this_thread_block();"
     " cg::thread_block_tile<8> g = cg::tiled_partition<8>(cta); cg::sync(cta);"
     " float w = v; if (t % 16 < 8) w = g.shfl_down(v, 2) + cg::reduce(g, v, cg::less<float>());"
@@ -68,6 +71,11 @@ __global__ void k(const float* x, real* y, int n);
 __device__ float twice(float);
 __device__ float first(float v, const float* p = nullptr) { return p ? p[0] : v; }
 __device__ float twice(float v) { return 2 * v; }
+template <typename T> __device__ T half_of(T v);
+template <> __device__ float half_of<float>(float v) { return v / 2; }
+template <> __device__ int half_of<int>(int v) { return v / 2 + 100; }
+template <int N> __device__ float tag() { return N; }
+template <> __device__ float tag<3>() { return 30; }
 """
 
 
