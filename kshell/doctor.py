@@ -173,7 +173,7 @@ def _keyring() -> Finding:
 
 
 def _models() -> Finding:
-    from kshell import config, keys, models
+    from kshell import config, models
 
     try:
         chosen = config.load()
@@ -185,10 +185,8 @@ def _models() -> Finding:
         return Finding("models", False, False, "none is named; everything built in works without", advice)
     found = "; ".join(f"{role}: {model}" for role, model in named.items())
     for model in dict.fromkeys(named.values()):
-        variable = keys.variable_of(model)
-        local = bool(chosen.models.api_base)
-        if variable and not local and not os.environ.get(variable) and not keys.from_keyring(variable):
-            return Finding("models", False, False, found, f"{model} needs {variable} in the environment")
+        if missing := models.missing_key(model, chosen):
+            return Finding("models", False, False, found, f"{model} needs {missing} in the environment")
         if models.price_of(model, chosen) is None:
             advice = f"the price of {model} is unknown; {models.how_to_price(model)}"
             return Finding("models", False, False, found, advice)

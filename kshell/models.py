@@ -41,6 +41,8 @@ class Team:
                 f"the {role} needs a model: give --model NAME, set KSHELL_MODEL, or [models] default in "
                 f"{paths.config_file()}"
             )
+        if missing := missing_key(model, self.config):
+            raise UserError(f"{model} needs {missing} in the environment (`kshell doctor` checks it)")
         self._price(model)
         watch = self.config.models.timeouts
         dog = Watchdog(*watch) if watch is not None else Watchdog()
@@ -98,6 +100,15 @@ def team(settings: Settings, config: Config | None = None) -> Team:
 def language_model(settings: Settings, config: Config | None = None) -> LiteLLM:
     """The client of the generator's model alone."""
     return team(settings, config).llm("generator")
+
+
+def missing_key(model: str, config: Config) -> str | None:
+    """The variable of a key that is nowhere; None when there is one, or when nobody can tell: a provider
+    that is not listed, or a base URL of the person's own."""
+    variable = keys.variable_of(model)
+    if variable is None or config.models.api_base or os.environ.get(variable):
+        return None
+    return None if keys.from_keyring(variable) else variable
 
 
 def client_options(model: str, config: Config) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import importlib
 import json
 import os
 import random
+import re
 import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field, replace
@@ -211,7 +212,10 @@ def estimate(messages: list[Message], tools: tuple[Tool, ...] = ()) -> int:
 
 
 def _line(error: BaseException) -> str:
-    text = str(error).strip()
+    """What the library says, one line, without the names of its own exceptions before it."""
+    if kind_of(error) is Kind.KEY and getattr(error, "status_code", None) not in (401, 403):
+        return "the provider's key is not set"
+    text = re.sub(r"^(?:litellm\.)?(?:\w+Error|\w+Exception|Timeout)\b(?::| - )\s*", "", str(error).strip())
     return (text.splitlines()[0] if text else type(error).__name__)[:300]
 
 

@@ -85,8 +85,10 @@ class LLMGenerator:
         seen = {fingerprint(s.candidate.source) for s in context.history}
         found: list[Proposal] = []
         failures: list[BaseException] = []
-        for outcome in outcomes:
-            if isinstance(outcome, Proposal):
+        for place, outcome in enumerate(outcomes, 1):
+            if outcome is None:
+                self.problems.append(f"conversation {place} of round {context.round} ended without a kernel")
+            elif isinstance(outcome, Proposal):
                 print_ = fingerprint(outcome.source)
                 if print_ not in seen:
                     seen.add(print_)

@@ -18,6 +18,7 @@ from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
 from semantics.task import Task, Workload
 
+_OPENS = "KShell KShell.Auto KShell.Candidate ExactReal Lean.Grind"
 SEPARATOR = "\n-- The proof: a module of its own that imports the statement above.\n"
 TEXT, AXIOMS = "proof.txt", "axioms.json"
 
@@ -30,7 +31,7 @@ def stated(source: str, task: Task, workload: Workload) -> tuple[Subject, Statem
         raise Unsupported("a sequence of kernels", known.plan.calls[1].span.line)
     names = [tensor.name for tensor in task.inputs]
     text, proposition = statement_text(source, known.plan, known.meaning, names, task.inplace)
-    return known, Statement(text, proposition)
+    return known, Statement(text, proposition, _OPENS)
 
 
 async def judged(runner: LeanRunner, statement: Statement, text: str, folder: Path) -> Judgement:

@@ -47,17 +47,20 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Our side: the text of module `Statement`, and the name of the proposition it defines."""
+    """Our side: the text of module `Statement`, the name of the proposition it defines, and the namespaces
+    that are open in the module of a submission."""
 
     text: str
     proposition: str
+    opens: str = "KShell"
 
 
-def submission_module(text: str) -> str:
+def submission_module(text: str, opens: str = "KShell") -> str:
     """The module around an agent's text."""
     header = (
         f"module\npublic import KShell.Auto\npublic import {STATEMENT}\n"
-        "public section\nnoncomputable section\nnamespace Submission\nopen KShell\n"
+        "public section\nnoncomputable section\nnamespace Submission\n"
+        f"open {opens}\n"
         "variable {R : Type} [ExactReal R]\n"
     )
     return f"{header}{text}\nend Submission\nend\nend\n"
@@ -93,7 +96,7 @@ async def judge(
         return Judgement(Layer.TOKENS, str(objection))
     await _compile_statement(runner, package, folder, statement)
     theirs = folder / f"{SUBMISSION}.lean"
-    theirs.write_text(submission_module(text), encoding="utf-8")
+    theirs.write_text(submission_module(text, statement.opens), encoding="utf-8")
     check = await runner.check(
         theirs, package, output=theirs.with_suffix(".olean"), seconds=seconds, memory_mb=memory_mb
     )

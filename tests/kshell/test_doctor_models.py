@@ -76,7 +76,10 @@ def test_roles_take_their_own_model_first(bare: Path, monkeypatch: pytest.Monkey
     assert models.model_of("second", "m", config) == "m"
 
 
-def test_one_account_for_all_roles_and_no_guessed_price(bare: Path) -> None:
+def test_one_account_for_all_roles_and_no_guessed_price(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UserError, match="openai/house-1 needs OPENAI_API_KEY in the environment"):
+        models.team(Settings(model="openai/house-1")).llm("generator")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     team = models.team(Settings(model="openai/house-1"))
     one, two = team.llm("generator"), team.llm("prover")
     assert one.ledger is two.ledger is team.ledger

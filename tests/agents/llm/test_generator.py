@@ -109,6 +109,14 @@ async def test_the_last_draft_counts_when_turns_run_out() -> None:
     assert proposal.source == RELU
 
 
+async def test_a_model_that_refuses_leaves_its_place_empty_and_says_so() -> None:
+    refusal = Say("I cannot help with that.", finish="content_filter")
+    with serving(refusal, refusal) as provider:
+        agent = generator(provider, FakeToolbox(), steps=2)
+        assert await agent.propose(context()) == []
+    assert agent.problems == ["conversation 1 of round 2 ended without a kernel"]
+
+
 async def test_duplicates_by_ast_are_dropped() -> None:
     again = RELU.replace("int i", "/* the same */ int i")
     with serving(submit(RELU), submit(again), submit(RELU)) as provider:
