@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from agents.falsifier import Attack, Finding, Oracle
 from agents.protocols import Verdict
+from agents.recipes import BadRecipe
 from insights_db.records import Candidate
 from semantics.span import Refusal
 from semantics.task import Task, Workload
@@ -64,7 +65,10 @@ class Regression:
             left = ends - time.monotonic()
             if stop.is_set() or left <= 0:
                 return None, number
-            found = attack.trial(Workload(axes=axes, seed=workload.seed), inputs, left)
+            try:
+                found = attack.trial(Workload(axes=axes, seed=workload.seed), inputs, left)
+            except BadRecipe:  # found by a verifier whose inputs cannot be made again here
+                continue
             if found is not None:
                 return found, number + 1
         return None, len(cases)

@@ -1,5 +1,6 @@
 """What the doctor says of models, keys and the keyring; where keys come from; who plays which role."""
 
+import io
 import sys
 import types
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kshell import doctor, keys, models
+from kshell.cli import prices
 from kshell.config import load
 from kshell.engine.settings import Settings
 from kshell.errors import UserError
@@ -89,3 +91,34 @@ def test_one_account_for_all_roles_and_no_guessed_price(bare: Path, monkeypatch:
         models.team(Settings(model="openai/house-1", max_usd=1.0)).llm("generator")
     with pytest.raises(UserError, match="the prover needs a model"):
         models.team(Settings()).llm("prover")
+
+
+class Terminal(io.StringIO):
+    """Text that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_person_is_asked_what_an_unknown_model_costs(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bare.write_text('[models]\ndefault = "openai/house-1"\n')
+    said = Terminal()
+    monkeypatch.setattr(sys, "stderr", said)
+    monkeypatch.setattr(sys, "stdin", Terminal("$0.5\n2\n"))
+    settings = Settings(generator="llm", agents=("prover",), max_usd=1.0)
+    prices.ask(settings)
+    assert (load().prices["openai/house-1"].input, load().prices["openai/house-1"].output) == (0.5, 2.0)
+    assert "the price of openai/house-1 is unknown" in said.getvalue()
+    prices.ask(settings)  # known now: stdin has nothing more to read
+    monkeypatch.setattr(sys, "stdin", Terminal("cheap\n"))
+    with pytest.raises(UserError, match="'cheap' is not a price"):
+        prices.ask(settings.model_copy(update={"model": "openai/house-2"}))
+
+
+def test_nobody_is_asked_without_a_cap_or_a_terminal(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", Terminal(""))
+    prices.ask(Settings(generator="llm", model="openai/house-1"))
+    prices.ask(Settings(max_usd=1.0))
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    prices.ask(Settings(generator="llm", model="openai/house-1", max_usd=1.0))
+    assert not bare.exists()

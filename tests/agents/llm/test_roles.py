@@ -79,12 +79,12 @@ async def test_a_break_becomes_a_case_for_later_candidates() -> None:
     case = ({"n": 3}, written({"x": {"fill": 77.0}}))
     regression = Regression(ORACLE)
     assert regression.idle
-    regression.learn([case, case, ({"rows": 1}, "normal")])
+    regression.learn([case, case, ({"rows": 1}, "normal"), ({"n": 4}, "hidden, task shape")])
     broken = await regression.attack(candidate(LATE_BUG), TASK, TASK.workload())
     assert broken.counterexample is not None
     assert broken.counterexample.axes == {"n": 3}
     standing = await regression.attack(candidate(RELU), TASK, TASK.workload())
-    assert (standing.counterexample, standing.effort) == (None, "1 of 1 known cases")
+    assert (standing.counterexample, standing.effort) == (None, "2 of 2 known cases")
 
 
 @pytest.mark.parametrize(
