@@ -164,7 +164,7 @@ def oracle() -> "Oracle":
 
 def verifiers(device: "Evaluator | None" = None) -> "tuple[Verifier, ...]":
     """The verifiers that attack candidates: what broke others first, then the search for something new in
-    the interpreter and, beside it, in the checked build of device `cpu`; on a GPU host with the CUDA
+    the interpreter and, at the same time, in the checked build of device `cpu`; on a GPU host with the CUDA
     toolkit also the exported program and compute-sanitizer."""
     import shutil
 
@@ -174,7 +174,7 @@ def verifiers(device: "Evaluator | None" = None) -> "tuple[Verifier, ...]":
     from kshell.harness.together import Together
 
     judge = oracle()
-    found: list[Verifier] = [Regression(judge), Together(Falsifier(judge), CpuChecker(paths.cache()))]
+    found: list[Verifier] = [Falsifier(judge), CpuChecker(paths.cache())]
     if device is not None and device.device == "cuda" and shutil.which("nvcc"):
         from kshell.harness.cuda import CudaEvaluator
         from kshell.harness.sanitizers import AgreementVerifier, SanitizerVerifier
@@ -183,7 +183,7 @@ def verifiers(device: "Evaluator | None" = None) -> "tuple[Verifier, ...]":
             found.append(AgreementVerifier(device.outputs))
         if shutil.which("compute-sanitizer"):
             found.append(SanitizerVerifier())
-    return tuple(found)
+    return (Regression(judge), Together(*found))
 
 
 def unfit(chosen: "Task", sizes: "Workload") -> str | None:

@@ -1,8 +1,11 @@
 """`kshell bench verifier`: precision and recall of what judges a kernel without a proof.
 
-The labelled set: the bugs and twins of `tests/bugs`, the cheats and the honest kernel of `tests/cheats`,
-and one right kernel of each family of each task. A kernel is refused when it is outside the language,
-when the falsifier has a counterexample, or when the validator of the device finds a wrong output.
+The labelled set: the bugs and twins of `tests/bugs`; mutants of right kernels drawn at random
+(`tests/bugs/mutants.jsonl`: every wrong one with a concrete counterexample, from a longer search of the
+falsifier, every harmless one with the reason why it is right); the cheats and the honest kernel of
+`tests/cheats`; two right kernels of each family of each task, one of them with a schedule drawn at random. A
+kernel is refused when it is outside the language, when the falsifier or the checked build of device `cpu` has
+a counterexample, or when the validator of the device finds a wrong output.
 Positive means wrong: precision is the share of refused kernels that are wrong, recall the share of wrong
 kernels that are refused.
 """
@@ -11,6 +14,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import random
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +26,9 @@ from kshell.cli.options import SECONDS
 
 if TYPE_CHECKING:
     from agents.falsifier import Oracle
+    from agents.protocols import Verifier
+    from insights_db.records import Candidate
+    from kshell.bench import mutants
     from kshell.protocols import Evaluator
     from semantics.task import Task, Workload
 
@@ -68,9 +75,39 @@ def labelled() -> Iterator[Labelled]:
         task = tasks.get(cheat.task)
         wrong = cheat.layer != "none"
         yield Labelled(f"cheat {cheat.name}", cheat.source, task, task.workload(**cheat.axes), wrong)
+    yield from mutated()
     for original in mutants.originals([], 100):
         name = f"{original.task.name} {original.variant}"
         yield Labelled(name, original.source, original.task, original.workload, False)
+        other = rescheduled(original)
+        if other is not None:
+            yield other
+
+
+def mutated() -> Iterator[Labelled]:
+    """The mutants with their labels."""
+    from kshell import tasks
+    from kshell.bench import bugs
+
+    for line in (bugs.folder() / "mutants.jsonl").read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        task = tasks.get(row["task"])
+        yield Labelled(row["name"], row["source"], task, task.workload(), row["wrong"])
+
+
+def rescheduled(original: "mutants.Original") -> Labelled | None:
+    """The same family with a schedule drawn at random, always the same; None when it has only one."""
+    from scaffolds.families import families_of
+    from scaffolds.families.space import random_schedule
+
+    task, workload = original.task, original.workload
+    family = next(f for f in families_of(task) if f.name == original.variant)
+    schedule = random_schedule(family, task, workload, random.Random(f"{task.name} {family.name}"))
+    source = family.source(task, workload, schedule)
+    if source == original.source:
+        return None
+    settings = " ".join(f"{name}={value}" for name, value in schedule.items())
+    return Labelled(f"{task.name} {family.name} {settings}", source, task, workload, False)
 
 
 def by_language_and_falsifier(kernel: Labelled, oracle: "Oracle", seconds: float) -> dict[str, str]:
@@ -89,13 +126,17 @@ def by_language_and_falsifier(kernel: Labelled, oracle: "Oracle", seconds: float
     return {"falsifier": f"{finding.counterexample.fault}: {finding.counterexample.message}"}
 
 
-async def by_validator(kernel: Labelled, evaluator: "Evaluator") -> dict[str, str]:
-    """The complaint of the compiler or the validator."""
+async def by_checker(kernel: Labelled, checker: "Verifier") -> dict[str, str]:
+    """The counterexample of the checked build."""
+    verdict = await checker.attack(_candidate(kernel), kernel.task, kernel.workload)
+    found = verdict.counterexample
+    return {} if found is None else {"checker": f"{found.fault}: {found.message}"}
+
+
+def _candidate(kernel: Labelled) -> "Candidate":
     from insights_db.records import Candidate
 
-    if kernel.task.work(kernel.workload)[1] > _LARGEST:
-        return {}
-    candidate = Candidate(
+    return Candidate(
         id=hashlib.sha256(kernel.source.encode()).hexdigest()[:12],
         source=kernel.source,
         task=kernel.task.name,
@@ -103,6 +144,13 @@ async def by_validator(kernel: Labelled, evaluator: "Evaluator") -> dict[str, st
         index=0,
         proposer="bench verifier",
     )
+
+
+async def by_validator(kernel: Labelled, evaluator: "Evaluator") -> dict[str, str]:
+    """The complaint of the compiler or the validator."""
+    if kernel.task.work(kernel.workload)[1] > _LARGEST:
+        return {}
+    candidate = _candidate(kernel)
     compiled = await evaluator.compile(candidate, kernel.task, kernel.workload)
     if not compiled.ok:
         return {"build": compiled.diagnostics.splitlines()[0]}
@@ -110,12 +158,15 @@ async def by_validator(kernel: Labelled, evaluator: "Evaluator") -> dict[str, st
     return {} if validation.ok else {"validator": validation.reason}
 
 
-def judge(kernel: Labelled, oracle: "Oracle", evaluator: "Evaluator", seconds: float) -> Judged:
+async def judge(
+    kernel: Labelled, oracle: "Oracle", evaluator: "Evaluator", checker: "Verifier", seconds: float
+) -> Judged:
     """Ask everyone, whatever the others said."""
     started = time.monotonic()
-    judged = Judged(kernel, by_language_and_falsifier(kernel, oracle, seconds))
+    judged = Judged(kernel, await asyncio.to_thread(by_language_and_falsifier, kernel, oracle, seconds))
     if "language" not in judged.refusals:
-        judged.refusals |= asyncio.run(by_validator(kernel, evaluator))
+        judged.refusals |= await by_checker(kernel, checker)
+        judged.refusals |= await by_validator(kernel, evaluator)
     judged.seconds = time.monotonic() - started
     return judged
 
@@ -134,7 +185,7 @@ def scores(judged: list[Judged], layers: tuple[str, ...]) -> dict[str, float]:
     }
 
 
-_ALL = ("language", "falsifier", "build", "validator")
+_ALL = ("language", "falsifier", "checker", "build", "validator")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -142,29 +193,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=SECONDS, default=4.0, metavar="S", help="falsifier time a kernel (default 4)"
     )
+    parser.add_argument(
+        "--part", default="1/1", metavar="K/N", help="only every N-th kernel, from the K-th (default 1/1)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    from agents.falsifier import oracle_of_specs
-    from kshell import tasks
-    from kshell.harness.cpu import CpuEvaluator
-    from kshell.tasks import reference
-
-    oracle = oracle_of_specs(tasks.spec_of, reference.compute)
-    judged: list[Judged] = []
-    with tempfile.TemporaryDirectory(prefix="kshell-verifier-") as cache:
-        evaluator = CpuEvaluator(reference.compute, Path(cache), spec=tasks.spec_of)
-        for kernel in labelled():
-            if args.only in kernel.name:
-                judged.append(judge(kernel, oracle, evaluator, args.seconds))
-                if not args.json:
-                    print(_line(judged[-1]), flush=True)
+    kernels = [kernel for kernel in labelled() if args.only in kernel.name]
+    judged = asyncio.run(_judged(_part(kernels, args.part), args))
     summary = {
         **scores(judged, _ALL),
         "total": len(judged),
         "wrong": sum(j.kernel.wrong for j in judged),
         "layers": {
             "falsifier": scores(judged, ("language", "falsifier")),
+            "checker": scores(judged, ("language", "checker")),
             "validator": scores(judged, ("language", "build", "validator")),
         },
         "mistakes": [
@@ -175,6 +218,34 @@ def run(args: argparse.Namespace) -> int:
     }
     print(json.dumps(summary) if args.json else _as_text(summary))
     return 0 if not summary["mistakes"] else 1
+
+
+def _part(kernels: list[Labelled], text: str) -> list[Labelled]:
+    from kshell.errors import UserError
+
+    first, _, step = text.partition("/")
+    if not (first.isdigit() and step.isdigit() and 1 <= int(first) <= int(step)):
+        raise UserError(f"--part {text!r} is not K/N with 1 <= K <= N")
+    return kernels[int(first) - 1 :: int(step)]
+
+
+async def _judged(kernels: list[Labelled], args: argparse.Namespace) -> list[Judged]:
+    from agents.falsifier import oracle_of_specs
+    from kshell import tasks
+    from kshell.harness.cpu import CpuEvaluator
+    from kshell.harness.shadow import CpuChecker
+    from kshell.tasks import reference
+
+    oracle = oracle_of_specs(tasks.spec_of, reference.compute)
+    found: list[Judged] = []
+    with tempfile.TemporaryDirectory(prefix="kshell-verifier-") as cache:
+        evaluator = CpuEvaluator(reference.compute, Path(cache), spec=tasks.spec_of)
+        checker = CpuChecker(Path(cache))
+        for kernel in kernels:
+            found.append(await judge(kernel, oracle, evaluator, checker, args.seconds))
+            if not args.json:
+                print(_line(found[-1]), flush=True)
+    return found
 
 
 def _line(j: Judged) -> str:

@@ -10,6 +10,7 @@ from insights_db.records import Candidate, CompileResult, ProfileResult, Validat
 from kshell.harness.build import build
 from kshell.harness.cases import Case, CaseFailure, CaseMaker, Reference
 from kshell.harness.profile import DEVICE, Baseline, profile
+from kshell.harness.sandbox import disk_reason
 from kshell.harness.toolchain import ToolchainMissing, find
 from kshell.harness.validate import Subject, validate
 from scaffolds.families import families_of
@@ -67,7 +68,10 @@ class CpuEvaluator:
             subject = await self._subject(candidate.source, task, workload, compiled)
             return await validate(subject, workload, self._maker)
         except (CaseFailure, Refusal, ToolchainMissing) as error:
-            return ValidationResult(ok=False, reason=str(error), seconds=time.perf_counter() - started)
+            reason = str(error)
+        except OSError as error:
+            reason = disk_reason(error)
+        return ValidationResult(ok=False, reason=reason, seconds=time.perf_counter() - started)
 
     async def profile(
         self, candidate: Candidate, task: Task, workload: Workload, compiled: CompileResult
@@ -84,6 +88,8 @@ class CpuEvaluator:
             return await profile(subject, reference, workload, cases)
         except (CaseFailure, Refusal, ToolchainMissing) as error:
             return ProfileResult(ok=False, device=self.device, reason=str(error))
+        except OSError as error:
+            return ProfileResult(ok=False, device=self.device, reason=disk_reason(error))
 
     # ------------------------------------------------------------ parts
 
@@ -100,6 +106,9 @@ class CpuEvaluator:
             result = await build(find(), host, self._cache)
         except ToolchainMissing as missing:
             return CompileResult(ok=False, diagnostics=str(missing), seconds=time.perf_counter() - started)
+        except OSError as error:
+            said = disk_reason(error)
+            return CompileResult(ok=False, diagnostics=said, seconds=time.perf_counter() - started)
         return result.model_copy(update={"seconds": time.perf_counter() - started})
 
     async def _subject(self, source: str, task: Task, workload: Workload, compiled: CompileResult) -> Subject:

@@ -46,7 +46,10 @@ from semantics.span import Refusal
 from semantics.task import Task, Workload
 
 DEVICE = "cuda"
-RUN_LIMIT_S = 120.0
+RUN_LIMIT_S = 20.0
+"""Seconds one request may take beside what its data and its work need."""
+COMPILE_LIMIT_S = 120.0
+"""Seconds for what compiles: a candidate, the ceilings' kernels, the baselines of torch."""
 SLACK_OVER_CEILING = 1.05
 """Measured ceilings are medians too; beyond this factor a result is refused."""
 NO_WORK = 1e-3
@@ -176,7 +179,7 @@ class CudaEvaluator:
             await _load(link, bound, task)
             with tempfile.TemporaryDirectory(prefix="kshell-gpu-") as temporary:
                 sets = await asyncio.to_thread(_files, Path(temporary), task, bound.plan, (case,))
-                await link.ask("run", RUN_LIMIT_S, sets=sets)
+                await link.ask("run", limit_of(task, workload, 1), sets=sets)
                 return _read(task, sets)[0]
 
         return await self._pool.run(stage)
@@ -192,7 +195,7 @@ class CudaEvaluator:
 
     async def _ceilings_of(self, link: WorkerLink) -> dict[str, float]:
         if link.gpu not in self._ceilings:
-            answer = await link.ask("ceilings", RUN_LIMIT_S)
+            answer = await link.ask("ceilings", COMPILE_LIMIT_S)
             self._ceilings[link.gpu] = {k: float(v) for k, v in answer.items() if k.endswith("_per_s")}
         return self._ceilings[link.gpu]
 
@@ -206,10 +209,11 @@ class CudaEvaluator:
         baselines = [b for b in self.timer.baselines if b != "vendor" or vendor is not None]
         with tempfile.TemporaryDirectory(prefix="kshell-gpu-") as temporary:
             sets = await asyncio.to_thread(_files, Path(temporary), task, bound.plan, cases)
-            await link.ask("run", RUN_LIMIT_S, sets=sets)
+            limit = limit_of(task, workload, len(cases))
+            await link.ask("run", limit, sets=sets)
             answer = await link.ask(
                 "time",
-                10 * RUN_LIMIT_S,
+                COMPILE_LIMIT_S + limit * (self.timer.samples + self.timer.warmup) / 10,
                 sets=sets,
                 warmup=self.timer.warmup,
                 samples=self.timer.samples,
@@ -274,7 +278,8 @@ class CudaEvaluator:
     ) -> tuple[tuple[CaseResult, ...], str, Counterexample | None]:
         bound = _bind(source, task, shape)
         try:
-            run = await self._pool.run(lambda link: _run(link, bound, task, cases))
+            limit = limit_of(task, shape, len(cases))
+            run = await self._pool.run(lambda link: _run(link, bound, task, cases, limit))
         except WorkerFailure as failure:
             fault = _device_fault(str(failure))
             if fault is None:
@@ -352,7 +357,7 @@ def paired(own: Sequence[float], other: Sequence[float]) -> float:
 async def _load(link: WorkerLink, bound: "_Bound", task: Task) -> dict[str, Any]:
     return await link.ask(
         "load",
-        RUN_LIMIT_S,
+        COMPILE_LIMIT_S,
         text=bound.device.text,
         kernels=list(bound.device.kernels),
         plan=json.loads(plan_json(bound.plan, task, bound.device)),
@@ -376,14 +381,22 @@ async def _report(link: WorkerLink, bound: "_Bound", task: Task) -> dict[str, fl
     return {**report, "occupancy": min(shares)}
 
 
-async def _run(link: WorkerLink, bound: "_Bound", task: Task, cases: tuple[Case, ...]) -> RunResult:
+def limit_of(task: Task, workload: Workload, runs: int) -> float:
+    """Seconds for a request of so many calls: half a second more for every 50 MB and every gigaflop."""
+    flops, moved = task.work(workload)
+    return RUN_LIMIT_S + runs * (moved / 1e8 + flops / 2e9)
+
+
+async def _run(
+    link: WorkerLink, bound: "_Bound", task: Task, cases: tuple[Case, ...], limit_s: float
+) -> RunResult:
     await _load(link, bound, task)
     with tempfile.TemporaryDirectory(prefix="kshell-gpu-") as temporary:
         sets = await asyncio.to_thread(_files, Path(temporary), task, bound.plan, cases)
         answers = []
         outputs = []
         for _ in range(1 if adds_atomically(bound.plan) else 2):
-            answer = await link.ask("run", RUN_LIMIT_S, sets=sets)
+            answer = await link.ask("run", limit_s, sets=sets)
             answers.append(answer["sets"])
             outputs.append(_read(task, sets))
         return _as_run(task, sets, answers, outputs)
