@@ -5,8 +5,10 @@ import json
 import pytest
 
 from kshell import tasks
+from kshell.bench import bugs
 from kshell.bench.verifier import Judged, Labelled, labelled, scores
 from kshell.cli import main
+from semantics.program import load
 
 
 @pytest.fixture(autouse=True)
@@ -34,9 +36,25 @@ def test_positive_means_wrong() -> None:
 
 def test_the_labelled_set_has_many_kernels_of_both_kinds() -> None:
     kernels = list(labelled())
-    assert sum(k.wrong for k in kernels) > 40
-    assert sum(not k.wrong for k in kernels) > 60
+    assert sum(k.wrong for k in kernels) > 150
+    assert sum(not k.wrong for k in kernels) > 150
     assert len({k.name for k in kernels}) == len(kernels)
+
+
+def test_every_mutant_says_why_it_has_its_label_and_differs_from_the_others() -> None:
+    rows = [json.loads(line) for line in (bugs.folder() / "mutants.jsonl").read_text().splitlines()]
+    assert len({row["source"] for row in rows}) == len(rows) > 100
+    for row in rows:
+        assert row["why"]
+        tasks.get(row["task"])
+        load(row["source"])
+
+
+def test_a_part_takes_every_nth_kernel(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["bench", "verifier", "--only", "16_no_tail_guard", "--seconds", "1", "--json"]
+    assert main([*words, "--part", "2/2"]) == 0
+    assert json.loads(capsys.readouterr().out)["total"] == 1
+    assert main([*words, "--part", "3/2"]) == 2
 
 
 def test_some_labelled_kernels_are_judged_right(capsys: pytest.CaptureFixture[str]) -> None:
