@@ -338,6 +338,7 @@ def measured(
             "gflop_per_s": flops / own / 1e6,
             "launch_ms": launch,
             "paired_deviations": certainty,
+            **answer.get("clocks", {}),
             **{f"{name}_ms": statistics.median(v) for name, v in samples.items() if name != "candidate"},
             **ceilings,
         },

@@ -8,6 +8,7 @@ Needs cupy and numpy; torch only for the baselines.
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -182,6 +183,7 @@ class Worker:
         if not self.sets:
             raise Refused("nothing was run before timing")
         baselines = self._baselines(request)
+        clocks = {f"{name}_before": mhz for name, mhz in _clocks().items()}
         contenders = {"candidate": self._call, **baselines}
         samples: dict[str, list[float]] = {name: [] for name in contenders}
         self._reset_persisting()
@@ -196,7 +198,9 @@ class Worker:
             self._collect(buffers, wanted["outputs"])
             for buffers, wanted in zip(self.sets, request["sets"], strict=True)
         ]
-        return {"samples": samples, "sets": again, "launch_ms": self._launch_overhead()}
+        clocks |= {f"{name}_after": mhz for name, mhz in _clocks().items()}
+        launch = self._launch_overhead()
+        return {"samples": samples, "sets": again, "launch_ms": launch, "clocks": clocks}
 
     # ------------------------------------------------------------ pieces
 
@@ -344,6 +348,19 @@ def _vendor(torch: Any, library: str, call: str, places: list[int], axes: dict[s
     }
     function = calls[call]
     return lambda *inputs: function(*(inputs[p] for p in places))
+
+
+def _clocks() -> dict[str, float]:
+    """Clocks of the multiprocessors and the memory in MHz, as nvidia-smi says; never set here. Empty where
+    it does not say."""
+    query = ["nvidia-smi", "--query-gpu=clocks.sm,clocks.mem", "--format=csv,noheader,nounits"]
+    gpu = os.environ.get("CUDA_VISIBLE_DEVICES", "0")
+    try:
+        done = subprocess.run([*query, "-i", gpu], capture_output=True, text=True, timeout=10, check=True)
+        multiprocessors, memory = done.stdout.strip().splitlines()[0].split(",")
+        return {"sm_mhz": float(multiprocessors), "memory_mhz": float(memory)}
+    except (OSError, subprocess.SubprocessError, ValueError, IndexError):
+        return {}
 
 
 def _count(shape: list[int]) -> int:

@@ -59,7 +59,9 @@ def main() -> None:
             wave = [0.05 + 0.001 * (k % 5) for k in range(ask["samples"])]
             samples = {"candidate": [scale * w for w in wave]}
             samples |= {name: [0.08 + w for w in wave] for name in ask["baselines"]}
-            say(ok=True, samples=samples, sets=[answer(s, kernel, 1) for s in ask["sets"]], launch_ms=0.003)
+            sets = [answer(s, kernel, 1) for s in ask["sets"]]
+            clocks = {"sm_mhz_before": 1900.0, "sm_mhz_after": 1980.0}
+            say(ok=True, samples=samples, sets=sets, launch_ms=0.003, clocks=clocks)
         else:
             say(ok=True, kernel=kernel)
 

@@ -71,6 +71,7 @@ async def test_an_honest_kernel_passes_every_stage(device: CudaEvaluator) -> Non
     assert profile.speedup == pytest.approx(profile.baseline_ms / profile.median_ms)
     assert 0 < profile.roofline < 1
     assert profile.counters["fp16_tensor_flop_per_s"] == 7e14
+    assert profile.counters["sm_mhz_after"] == 1980.0
     assert "counted" in profile.source_of_counters
 
 
