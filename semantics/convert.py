@@ -216,6 +216,37 @@ def common_int(a: Int, b: Int) -> tuple[Int, Int, IntType]:
     return int_cast(kind, a), int_cast(kind, b), kind
 
 
+def fold_real(e: RExpr) -> Fraction | None:
+    """The exact value of an expression of literals, None when it has another part."""
+    match e:
+        case RLit(value):
+            return value
+        case ROfInt(ILit(number)):
+            return Fraction(number)
+        case RFn(RealFn.NEG, a):
+            inner = fold_real(a)
+            return None if inner is None else -inner
+        case RBin(op, a, b):
+            x, y = fold_real(a), fold_real(b)
+            if x is None or y is None or (op is RealOp.DIV and y == 0):
+                return None
+            match op:
+                case RealOp.ADD:
+                    return x + y
+                case RealOp.SUB:
+                    return x - y
+                case RealOp.MUL:
+                    return x * y
+                case RealOp.DIV:
+                    return x / y
+                case RealOp.MAX:
+                    return max(x, y)
+                case RealOp.MIN:
+                    return min(x, y)
+        case _:
+            return None
+
+
 def is_real(value: Value) -> bool:
     """Whether the value counts as floating in C's usual arithmetic conversions."""
     return isinstance(value, Real | Infinity)

@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 from semantics import ast
-from semantics.convert import convert, to_bool, to_int, to_real, type_of
-from semantics.core import CmpOp, IBin, ICast, ICmp, ILit, IntOp, IntType, IVar, SetI, Space, While
+from semantics.convert import convert, fold_real, to_bool, to_int, to_real, type_of
+from semantics.core import CmpOp, IBin, ICast, ICmp, ILit, IntOp, IntType, IVar, RLit, SetI, Space, While
 from semantics.elaborate import evaluate, locate
 from semantics.span import Refusal, Span
 from semantics.state import State
@@ -135,6 +135,9 @@ def _variable(st: State, v: ast.Declarator, constexpr: bool) -> None:
         raise Refusal("a variable holds no null pointer", v.span, "the array it points into must be known")
     if isinstance(value, Nothing):
         raise Refusal("this has no value a variable can hold", v.span)
+    folded = fold_real(value.expr) if constexpr and isinstance(value, Real) else None
+    if folded is not None and isinstance(value, Real):
+        value = Real(RLit(folded), value.type)
     const = v.type.const or constexpr
     home = addressable(st, v.name, ty, const)
     if home is not None:

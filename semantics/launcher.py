@@ -7,20 +7,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from semantics import ast
-from semantics.convert import to_bool, to_int
+from semantics.convert import fold_real, to_bool, to_int
 from semantics.core import (
     BLit,
     ILit,
     IntType,
     IParam,
-    RBin,
-    RealFn,
-    RealOp,
-    RExpr,
-    RFn,
     RLit,
     RNegInf,
-    ROfInt,
     RParam,
     Space,
 )
@@ -317,37 +311,6 @@ class _Run:
                 "use long long or size_t",
             )
         return value
-
-
-def fold_real(e: RExpr) -> Fraction | None:
-    """The exact value of an expression of literals, None when it has another part."""
-    match e:
-        case RLit(value):
-            return value
-        case ROfInt(ILit(number)):
-            return Fraction(number)
-        case RFn(RealFn.NEG, a):
-            inner = fold_real(a)
-            return None if inner is None else -inner
-        case RBin(op, a, b):
-            x, y = fold_real(a), fold_real(b)
-            if x is None or y is None or (op is RealOp.DIV and y == 0):
-                return None
-            match op:
-                case RealOp.ADD:
-                    return x + y
-                case RealOp.SUB:
-                    return x - y
-                case RealOp.MUL:
-                    return x * y
-                case RealOp.DIV:
-                    return x / y
-                case RealOp.MAX:
-                    return max(x, y)
-                case RealOp.MIN:
-                    return min(x, y)
-        case _:
-            return None
 
 
 def check_limits(grid: tuple[int, int, int], block: tuple[int, int, int], shared: int, span: Span) -> None:

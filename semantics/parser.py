@@ -133,9 +133,16 @@ def _classify(tokens: list[Tok]) -> list[Tok]:
             name = _template_name(tokens, i + 1)
             if name:
                 templates.add(name)
+    # `half` is a type of a header that few sources need, and a name that many use: `int half = n / 2;`.
+    variable = any(
+        after.text == "half" and (before.kind == "TYPE_WORD" or before.text in types)
+        for before, after in pairwise(tokens)
+    )
     out: list[Tok] = []
     for i, tok in enumerate(tokens):
-        if tok.kind == "NAME" and tok.text in types:
+        if variable and tok.text == "half":
+            tok = Tok("NAME", tok.text, tok.span, tok.first)
+        elif tok.kind == "NAME" and tok.text in types:
             tok = Tok("TYPE_WORD", tok.text, tok.span, tok.first)
         elif (
             tok.kind == "NAME"

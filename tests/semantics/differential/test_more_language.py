@@ -46,6 +46,7 @@ BODIES = {
     "specialised": "y[i] = half_of(v) + half_of(i) + tag<3>() + tag<4>();",
     "chosen type": "using V = typename std::conditional<sizeof(real) == 4, float, int>::type; V w = v;"
     " y[i] = w + __fmul_rd(v, v) + (float)sizeof(V);",
+    "a variable half": "constexpr float sixth = 1.0f / 6.0f; int half = t / 2; y[i] = v * sixth + half;",
     "small groups": "cg::thread_block cta = cg::this_thread_block();"
     " cg::thread_block_tile<8> g = cg::tiled_partition<8>(cta); cg::sync(cta);"
     " float w = v; if (t % 16 < 8) w = g.shfl_down(v, 2) + cg::reduce(g, v, cg::less<float>());"
