@@ -216,6 +216,10 @@ def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
     if token.type in _HINTS:
         reason, hint = _HINTS[token.type]
         return Refusal(reason, span, hint)
+    if token.type == "NAME" and "TYPE_WORD" in error.accepts and "NAME" not in error.accepts:
+        return Refusal(
+            f"unknown type {token.value!r}", span, "known: float, int, unsigned, long long, size_t, ..."
+        )
     before = next((t for t, n in pairwise(tokens) if n.span == span), None)
     if before is not None and before.kind == "NAME" and token.type in ("NAME", "STAR", "AMP"):
         return Refusal(
