@@ -154,7 +154,7 @@ def _statement(v: Subject, s: ast.Stmt, done: Parts) -> Parts:
 
 
 def _for(v: Subject, s: ast.For, done: Parts) -> Parts:
-    if v.extents and _fills(v, s, len(v.extents)):
+    if v.extents and _fills(v, s, done):
         return v.parts
     if isinstance(s.init, ast.Decl | ast.ExprStmt):
         done = _statement(v, s.init, done)
@@ -181,10 +181,12 @@ def _count(v: Subject, s: ast.For) -> int:
             return 0
 
 
-def _fills(v: Subject, s: ast.For, dims: int) -> bool:
-    """Whether nested loops store every element of the array: `for i: for j: a[i][j] = value`."""
+def _fills(v: Subject, s: ast.For, done: Parts) -> bool:
+    """Whether nested loops store every element of the array: `for i: for j: a[i][j] = value`. Raises Refusal
+    when they do and another statement in them reads what is not in `done`."""
     names: list[str] = []
     body: ast.Stmt = s
+    beside: list[ast.Stmt] = []
     for extent in v.extents:
         if not isinstance(body, ast.For) or _count(v, body) != extent or not isinstance(body.init, ast.Decl):
             return False
@@ -194,11 +196,13 @@ def _fills(v: Subject, s: ast.For, dims: int) -> bool:
         if any(isinstance(x, ast.Decl) and any(d.name == v.name for d in x.declarators) for x in statements):
             return False
         body = next((x for x in statements if isinstance(x, ast.For) or _stores(v, x)), inner)
-        for x in statements:
-            if x is not body:
-                _statement(v, x, frozenset())
-    simple = len(set(names)) == dims and _indices(v, body) == names
-    return simple and _stores(v, body) and not _reads(v, body)
+        beside += [x for x in statements if x is not body]
+    simple = len(set(names)) == len(v.extents) and _indices(v, body) == names
+    if not simple or not _stores(v, body) or _reads(v, body):
+        return False
+    for x in beside:
+        _statement(v, x, done)
+    return True
 
 
 def _stores(v: Subject, s: ast.Stmt) -> bool:

@@ -216,7 +216,9 @@ def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
     if token.type in _HINTS:
         reason, hint = _HINTS[token.type]
         return Refusal(reason, span, hint)
-    if token.type == "NAME" and "TYPE_WORD" in error.accepts and "NAME" not in error.accepts:
+    after = next((n for t, n in pairwise(tokens) if t.span == span), None)
+    names = after is not None and after.kind in ("NAME", "STAR", "AMP", "CONST")
+    if names and token.type == "NAME" and "TYPE_WORD" in error.accepts and "NAME" not in error.accepts:
         return Refusal(
             f"unknown type {token.value!r}", span, "known: float, int, unsigned, long long, size_t, ..."
         )

@@ -376,3 +376,18 @@ def test_literals_are_the_shortest_decimal_of_their_float32() -> None:
     assert real_literal("16777217.0f") == 16777216
     with pytest.raises(ValueError, match="not finite"):
         real_literal("1e39f")
+
+
+def test_a_local_array_in_a_loop_may_be_filled_changed_and_read() -> None:
+    source = """__global__ void k(const float* x, float* y, int n) {
+    for (int q = 0; q < 3; ++q) {
+        float v[4];
+        for (int i = 0; i < 4; i++) { v[i] = x[i] + q; }
+        for (int i = 0; i < 4; i++) { v[i] = 2 * v[i]; }
+        for (int i = 0; i < 4; i++) { y[3 * i + q] = v[i]; }
+    }
+}
+void launch(const float* x, float* y, int n) { k<<<1, 1>>>(x, y, n); }
+"""
+    result = run(load(source).plan(TASK, TASK.workload()), {"x": X})
+    assert list(result.outputs["y"]) == [2 * (float(X[i]) + q) for i in range(4) for q in range(3)]
