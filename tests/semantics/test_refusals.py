@@ -118,7 +118,7 @@ BODIES = {
     "using V = std::common_type<int, float>::type;": (11, "std::common_type is outside the language"),
     "for (int i = 0; i < n; ++i) { float v; if (i > 0) y[0] = v; v = 1; }": (58, "'v' may be read before it is assigned"),
     "for (int i = 0; i < n; ++i) { float a[4]; a[i] = 1; y[i] = a[0]; }": (60, "'a' may be read before it is assigned"),
-    "for (int i = 0; i < n; ++i) { float a[2]; for (int j = 0; j < 2; ++j) { y[j] = a[j]; a[j] = 1; } }": (81, "'a' may be read before it is assigned"),
+    "for (int i = 0; i < n; ++i) { float a[2]; for (int j = 0; j < 2; ++j) { y[j] = a[j]; a[j] = 1; } }": (80, "'a' may be read before it is assigned"),
     "y[0] = 1; // more \\": (11, "a // comment ends with a backslash"),
 }  # fmt: skip
 
