@@ -177,7 +177,11 @@ def prompt_of(context: GenerationContext, plan: Plan) -> str:
         + [f"int {axis}" for axis in workload.axes]
     )
     known = [] if plan.withheld else relevant(context.insights, task, context.device)
-    insights = "\n".join(f"- {i.sentence} (change of reward {i.change:+.3f} ± {i.spread:.3f})" for i in known)
+    insights = "\n".join(
+        f"- {i.sentence} (change of reward {i.change:+.3f} ± {i.spread:.3f}, "
+        f"from {i.before or 'the baseline'} to {i.after})"
+        for i in known
+    )
     notes = "\n".join(f"- the person says: {n}" for n in context.notes)
     return render(
         "generator",

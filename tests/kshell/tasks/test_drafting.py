@@ -120,3 +120,25 @@ def test_a_sentence_is_confirmed_before_it_is_written(
     assert json.loads(out)["made"]["model"].startswith("openai/fake, ")
     assert tasks.load("row_softmax.json").inputs[0].distributions == ("large",)
     assert "sk-secret" not in out + err
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_c_beyond_the_built_in_reader_goes_to_the_model_as_data(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def rehearsed(task: Task) -> list[Rehearsed]:
+        return []
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KSHELL_CONFIG", str(tmp_path / "none.toml"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setattr(rehearsal, "rehearse", rehearsed)
+    Path("shift.c").write_text("void f(const float* x, float* y, int n) { y[0] = x[n - 1]; }\n")
+    with serving(call("propose", **SCALED), call("choose", inputs={})) as provider:
+        monkeypatch.setenv("KSHELL_API_BASE", provider.url)
+        assert main(["new", "shift.c", "--model", "openai/fake", "--yes"]) == 0
+        assert "y[0] = x[n - 1];" in provider.requests[0]["messages"][0]["content"]
+    monkeypatch.delenv("OPENAI_API_KEY")
+    capsys.readouterr()
+    assert main(["new", "shift.c"]) == 2
+    assert "shift.c: 1:50: the index" in capsys.readouterr().err
