@@ -18,8 +18,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from semantics.program import load
-from semantics.span import Refusal
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'", re.DOTALL)
 _WRAPPER = re.compile(r"\s*(?:namespace\s*[\w:]*|extern\s*\"C\"|inline\s+namespace\s+\w+)\s*\{")
@@ -183,6 +182,9 @@ def _template_arguments(name: str, template: str | None, whole: str) -> str:
 
 def read(path: Path) -> Outcome:
     """Adapt and load one file."""
+    from semantics.program import load
+    from semantics.span import Refusal
+
     whole = path.read_text(encoding="utf-8", errors="replace")
     source = with_launcher(device_side(whole), strip_comments(whole))
     try:

@@ -53,7 +53,7 @@ _ARCHITECTURES = [f"-gencode=arch=compute_{number},code=sm_{number}" for number 
 
 def test_corpus_compiles_with_nvcc_where_it_is_installed(tmp_path: Path) -> None:
     sources = [(p, text) for p in kernels() for text in [p.read_text(), print_module(parse(p.read_text()))]]
-    sources += [(Path(f"random_{seed}.cu"), random_kernel(seed)) for seed in range(8)]
+    sources += [(Path(f"random_{seed}.cu"), random_kernel(seed, more=True)) for seed in range(8)]
     assert len(sources) >= 50
     nvcc = shutil.which("nvcc")
     if nvcc is None:

@@ -55,8 +55,8 @@ def test_corpus_kernel_gives_the_same_on_both(path: Path, builds: Path) -> None:
     np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(14))
 def test_random_kernel_gives_the_same_on_both(seed: int, builds: Path) -> None:
-    mine, theirs = both(random_kernel(seed), TASK, inputs_of_seed(seed), builds)
+    mine, theirs = both(random_kernel(seed, more=seed >= 4), TASK, inputs_of_seed(seed), builds)
     np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
     assert len(set(mine.tolist())) > 1
