@@ -138,6 +138,27 @@ def _nvcc() -> Finding:
     return Finding("nvcc", True, False, _version(program, last=True) or program)
 
 
+def _nvrtc() -> Finding:
+    from kshell.harness import nvrtc
+
+    try:
+        found = nvrtc.find()
+    except nvrtc.NoCompiler as missing:
+        return Finding("NVRTC", False, False, "none", f"{missing}; device cuda compiles with it")
+    return Finding("NVRTC", True, False, f"{found.version()} at {found.place}")
+
+
+def _cuda_tools() -> Finding:
+    wanted = {
+        "ncu": "ncu reads the hardware's counters",
+        "compute-sanitizer": "compute-sanitizer attacks candidates",
+    }
+    missing = [why for tool, why in wanted.items() if shutil.which(tool) is None]
+    found = ", ".join(tool for tool in wanted if shutil.which(tool)) or "none"
+    advice = f"they come with the CUDA toolkit: {'; '.join(missing)}"
+    return Finding("CUDA tools", not missing, False, found, advice if missing else "")
+
+
 def _gpu() -> Finding:
     program = shutil.which("nvidia-smi")
     listing = _output([program, "--query-gpu=name,memory.total", "--format=csv,noheader"]) if program else ""
@@ -216,6 +237,8 @@ _LOOKS: tuple[Callable[[], Finding], ...] = (
     _database,
     _config,
     _nvcc,
+    _nvrtc,
+    _cuda_tools,
     _gpu,
     _models,
     _keys,

@@ -184,7 +184,7 @@ async def lessons_of(desk: Desk, number: int) -> list[ev.Event]:
 def _notice_dead_device(desk: Desk, number: int) -> None:
     """A device that failed by itself on every candidate is a set-up fault, not a verdict on kernels."""
     said = [known.reward.reason for known in desk.state.of_round(number) if known.reward]
-    if said and all(reason.startswith("internal error:") for reason in said):
+    if said and all(reason.startswith(("internal error:", "no usable GPU")) for reason in said):
         raise UserError(
             f"the {desk.parts.evaluator.device} device failed on every candidate of round {number} "
             f"({said[0]}); `kshell doctor` checks it"

@@ -81,7 +81,7 @@ class WorkerLink:
                 hello = await self._read(self._process)
         except (ConnectionError, TimeoutError):
             await self.close()
-            raise LostGpu(f"the worker of GPU {self.gpu} did not start") from None
+            raise LostGpu(f"no usable GPU: the worker of GPU {self.gpu} did not start") from None
         if not hello["ok"]:
             await self.close()
             raise LostGpu(str(hello["reason"]))
