@@ -99,3 +99,13 @@ async def test_leaving_a_session_running_starts_its_resume_in_the_background(
     [(words, options)] = started
     assert words[1:] == ["-m", "kshell", "resume", "relu-1", "--headless", "--wait"]
     assert options["start_new_session"] and (tmp_path / "logs" / "relu-1.log").exists()
+
+
+def test_the_configuration_gives_the_defaults_of_a_new_session(
+    home: HomeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert home.defaults() == Plan()
+    (tmp_path / "config.toml").write_text('[run]\nrounds = 7\ngenerator = "llm"\nmodel = "some/model"\n')
+    monkeypatch.setenv("KSHELL_CONFIG", str(tmp_path / "config.toml"))
+    assert home.defaults() == Plan(rounds=7, generator="llm")
+    assert list(home.generators().items()) == [("builtin", "kernel families"), ("llm", "some/model")]

@@ -99,6 +99,8 @@ class SessionScreen(SessionView):
         row = self._kernel(argument)
         if row.promoted:
             raise UserError(f"{row.label} is proven and promoted already")
+        if row.counterexample:
+            raise UserError(f"{row.label} is refuted: {row.counterexample.fault}; no proof of it can close")
         if not (row.validation and row.validation.ok):
             raise UserError(
                 f"{row.label} is not known to be correct, so no proof is tried; choose a correct kernel"
