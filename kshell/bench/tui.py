@@ -11,8 +11,8 @@ import statistics
 import struct
 import sys
 import time
-from collections.abc import AsyncGenerator
-from itertools import islice
+from collections.abc import AsyncGenerator, Iterator
+from itertools import cycle, islice
 from pathlib import Path
 
 from kshell.cli import options
@@ -100,9 +100,10 @@ def measure(rate: int, seconds: int, *, warm: int = 10, patience: float = 10.0) 
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 140, 0, 0))
         try:
             _answer(terminal, b"", b"kernel", 3 * patience)
-            _keys(terminal, warm, patience)
+            keys = cycle(KEYS)
+            _keys(terminal, keys, warm, patience)
             before = _memory(pid)
-            waits = _keys(terminal, seconds, patience)
+            waits = _keys(terminal, keys, seconds, patience)
             after = _memory(pid)
             os.write(terminal, b"q")
             _drain(terminal, 1.0)
@@ -123,12 +124,13 @@ def measure(rate: int, seconds: int, *, warm: int = 10, patience: float = 10.0) 
     }
 
 
-def _keys(terminal: int, seconds: int, patience: float) -> list[float]:
-    """Seconds from each key to the first sign of its effect."""
+def _keys(terminal: int, keys: Iterator[tuple[bytes, bytes]], seconds: int, patience: float) -> list[float]:
+    """Seconds from each key to the first sign of its effect. No key comes twice in a row: the second
+    would change nothing on the screen."""
     waits: list[float] = []
     stop = time.monotonic() + seconds
     while time.monotonic() < stop:
-        key, effect = KEYS[len(waits) % len(KEYS)]
+        key, effect = next(keys)
         waits.append(_answer(terminal, key, effect, patience))
         _drain(terminal, 0.15 + 0.01 * (len(waits) % 10))
     return waits

@@ -36,7 +36,7 @@ from kshell.tui.widgets.prompt import Prompt
 if TYPE_CHECKING:
     from kshell.tui.app import KshellApp
 
-FRAMES_A_SECOND = 8
+FRAMES_A_SECOND = 5
 SLICE_SECONDS = 0.002
 MESSAGE_SECONDS = 6.0
 
@@ -186,7 +186,7 @@ class SessionView(Screen[None]):
         self._paint(table=True, panes=True)
 
     def _frame(self) -> None:
-        """The table and the panes in turn, each eight times a second: in a busy session half the work at
+        """The table and the panes in turn, each FRAMES_A_SECOND times: in a busy session half the work at
         a time leaves a key half the wait."""
         self._panes_next = not self._panes_next
         self._paint(table=self._panes_next or self._whole, panes=not self._panes_next or self._whole)
