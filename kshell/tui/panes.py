@@ -98,11 +98,16 @@ class Painter:
         self._subjects[pane] = subject
         lines = self.lines(pane, width)
         view.show(lines, top=top)
+        marked = -1
         if closing and not view.has_focus:
-            view.reveal(next((y for y, text in enumerate(lines) if text.plain[:1] == "◌"), len(lines) - 1))
-        if top and pane == "code":
-            marked = next((y for y, text in enumerate(lines) if "╰" in text.plain), 0)
-            view.reveal(min(len(lines) - 1, marked + view.size.height // 2))
+            marked = next((y for y, text in enumerate(lines) if text.plain[:1] == "◌"), len(lines) - 1)
+        elif top and pane == "code":
+            wrong = next((y for y, text in enumerate(lines) if "╰" in text.plain), 0)
+            marked = min(len(lines) - 1, wrong + view.size.height // 2)
+        if marked >= 0 and view.size.height:
+            view.reveal(marked)
+        elif marked >= 0:
+            view.call_after_refresh(view.reveal, marked)
 
     def _key(self, pane: str, width: int) -> tuple[object, ...]:
         """Everything the pane's lines depend on, cheap to compare."""

@@ -275,8 +275,9 @@ class SessionView(Screen[None]):
         self.call_after_refresh(self.paint)
 
     def on_resize(self, event: tev.Resize) -> None:
-        """Another size: another arrangement."""
-        self.repaint()
+        """Another size: another arrangement. The screen itself has the new size a little later."""
+        self._arrange(event.size.width, event.size.height)
+        self.call_after_refresh(self.repaint)
 
     def _arrange(self, width: int, height: int) -> None:
         now = self.arrangement = arrange(width, height, self.recent, self.zoomed)

@@ -155,7 +155,7 @@ async def test_a_wrong_kernel_is_not_sent_to_the_prover() -> None:
     app, _, control = live_app(sample()[:60])
     async with app.run_test(size=SIZE) as pilot:
         screen = await taken_in(pilot, 60)
-        screen.action_do("prove", "1.4")
+        screen.action_do("prove", "1.3")
         assert "not known to be correct" in screen.message
         assert control.asked == []
 
