@@ -228,10 +228,13 @@ def run(
     `leave_after`: leave by itself so many seconds after the session is over. Returns 0, or 130 when a
     live session was left before its end. Must not be called from a running event loop: the app runs its
     own, and the stream is consumed there."""
+    import os
     import sys
 
     from kshell.tui.capture import stderr_captured
 
+    for name in ("COLUMNS", "LINES"):  # an exported size would be believed instead of the terminal's
+        os.environ.pop(name, None)
     calm_collector()
     sys.setswitchinterval(0.001)  # the session works in another thread: the screen gets its turn soon
     theme, mouse = _chosen()

@@ -176,6 +176,15 @@ def test_a_killed_app_loses_nothing(start: Start, tmp_path: Path, number: signal
     assert all(lines.count(line) == 1 for line in finished)
 
 
+def test_an_exported_size_is_not_believed(start: Start) -> None:
+    with start(COLUMNS="80", LINES="24") as terminal:
+        terminal.wait("none yet")
+        terminal.resize(40, 12)
+        terminal.wait("has 40x12")
+        terminal.press("q")
+        assert terminal.ended() == 0
+
+
 def test_the_screen_reads_what_terminals_read() -> None:
     screen = Screen(10, 3)
     rest = screen.feed("\x1b[2;3Hab\x1b[31mc\x1b]0;title\x07\x1b[1;1Hx\x1b[")
