@@ -13,7 +13,7 @@ from semantics.lean.pieces import Item, Pieces
 from semantics.lean.syntax import Printer
 from semantics.symbolic import phases
 from semantics.symbolic.owners import coordinates
-from semantics.symbolic.pieces import Phase, Piece
+from semantics.symbolic.pieces import Phase, Piece, Segment
 from semantics.symbolic.state import Context, Unsupported
 from semantics.symbolic.terms import Term
 
@@ -73,7 +73,7 @@ def block_file(
     printer = Printer(kernel, mapping)
     every = {b: n for b, n in (sizes | walker.shared).items() if b in used}
     emit = Pieces(walker.context, printer, coordinates(call), every, given, values)
-    last = pieces[-1]
+    last = pieces[-1].last if isinstance(pieces[-1], Segment) else pieces[-1]
     assert isinstance(last, Phase)
     ((b, _),) = values.items()
     if b not in last.written:
@@ -85,7 +85,7 @@ def block_file(
         "/-- Cell `i` of the output, from the spec. -/",
         f"def Out{b} {functions}(i : Int) : R := {show.scalar(values[b])}",
         "/-- The block that owns a cell. -/",
-        f"def gown (a : Nat) (i : Int) : Option Nat := if a = {b} then some ({show.integer(owner)}).toNat else none",
+        f"def gown (a : Nat) (i : Int) : Option Nat := if a = {b} then some ({show.integer(owner)} : Int).toNat else none",
     ]
     emit.items.append(head)
     (start, _), code, lines = Blocks(emit).chain(pieces, {}, {}, None)
@@ -128,8 +128,8 @@ def _correct(emit: Pieces, b: int, n: int, owner: str) -> str:
         "    · simp only [outputs, List.mem_singleton] at ho",
         "      subst ho",
         f"      have i1 : i < {n} := i1",
-        f"      have hg : gown {b} i = some ({owner}).toNat := by unfold gown; rw [if_pos rfl]",
-        f"      obtain ⟨m, h1, h2⟩ := H1 _ (show ({owner}).toNat < {emit.blocks} by omega)",
+        f"      have hg : gown {b} i = some ({owner} : Int).toNat := by unfold gown; rw [if_pos rfl]",
+        f"      obtain ⟨m, h1, h2⟩ := H1 _ (show ({owner} : Int).toNat < {emit.blocks} by omega)",
         f"      refine (h2 {b} i (by decide) hg).trans ((h1 i i0 i1 hg).trans ?_)",
         f"      exact congrArg (fun r => some (Ext.fin r)) (spec{b} x i i0 i1).symm",
         "    · unfold gown",

@@ -1,7 +1,7 @@
 """From pieces to the block: what holds at each barrier, loops, and the theorem about the whole kernel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from semantics import core
 from semantics.lean import terms as show
@@ -9,11 +9,12 @@ from semantics.lean.equality import equality_proof
 from semantics.lean.kernel import context_facts
 from semantics.lean.lemmas import BOOL, Goal, bullet
 from semantics.lean.pieces import SELF, Env, Piece, Pieces
+from semantics.lean.segments import Made, Segments
 from semantics.lean.syntax import bexpr
 from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
-from semantics.symbolic.pieces import Kind, Loop, Phase, Tree
-from semantics.symbolic.reductions import strided_parts
+from semantics.symbolic.pieces import Kind, Loop, Phase, Segment, Tree
+from semantics.symbolic.reductions import Warps, strided_parts, sum_of_slots
 
 Target = tuple[Piece, Env]
 """A piece and how it is applied: block code leads to its start."""
@@ -24,13 +25,23 @@ class Blocks:
     """Joins pieces. `emit` holds the items in order."""
 
     emit: Pieces
+    segments: Segments = field(init=False)
     _loops: int = 0
+
+    def __post_init__(self) -> None:
+        self.segments = Segments(self.emit)
 
     # ------------------------------------------------------------ chains of pieces
 
     def first(self, piece: cut.Piece) -> Phase:
         """The phase that a piece begins with."""
-        return piece if isinstance(piece, Phase) else self.first(piece.body[0])
+        match piece:
+            case Phase():
+                return piece
+            case Segment():
+                return self.first(piece.parts[0])  # type: ignore[arg-type]
+            case _:
+                return self.first(piece.body[0])
 
     def chain(
         self,
@@ -42,13 +53,18 @@ class Blocks:
         """Emit pieces that run one after the other up to `goal` (None: the end of the kernel). Returns where
         they start, their code, and tactic lines from `h : Each launch start β` to the end."""
         made: list[tuple[Target, cut.Piece, str]] = []
-        for piece in pieces:
-            if isinstance(piece, Phase):
-                one = self.emit.piece(piece, open_)
-                made.append(((one, SELF), piece, one.space))
-            else:
-                start = self.loop(piece, open_, names)
-                made.append((start, piece, f"L{self._loops}"))
+        warps: dict[int, Made] = {}
+        for at, piece in enumerate(pieces):
+            match piece:
+                case Phase():
+                    one = self.emit.piece(piece, open_)
+                    made.append(((one, SELF), piece, one.space))
+                case Segment():
+                    warps[at] = self.segments.segment(piece, open_, names)
+                    made.append(((warps[at].first, SELF), piece, warps[at].last.space))
+                case _:
+                    start = self.loop(piece, open_, names)
+                    made.append((start, piece, f"L{self._loops}"))
         code, lines = "", []
         given = self.emit.given(names)
         for at, (target, piece, space) in enumerate(made):
@@ -56,7 +72,7 @@ class Blocks:
             following = goal if last else made[at + 1][0]
             h, kind = f"h{at}" if at else "h", "kernel" if goal is None else "block"
             n = at + 1
-            if not isinstance(piece, Phase):
+            if isinstance(piece, Tree | Loop):
                 assert following is not None
                 make = self._tree_block if isinstance(piece, Tree) else self._loop_block
                 make(piece, space, target, following, open_, names)  # type: ignore[arg-type]
@@ -65,17 +81,23 @@ class Blocks:
                     f"exact {step}" if last else f"refine {kind}_loop_then ({step}) (fun β{n} h{n} => ?_)"
                 )
                 continue
-            one = target[0]
-            runs = f"({space}.runs {given})"
+            one, end, suffix, runs = target[0], target[0], "", f"({space}.runs {given})"
+            if at in warps:
+                end, suffix = warps[at].last, "_warps"
+                runs = f"(fun w hw σ hσ => {warps[at].theorem} {given} hw hσ)"
             match piece.kind:
                 case Kind.BARRIER:
                     assert following is not None
-                    self.emit.items.append(self._after(one, following))
+                    self.emit.items.append(self._after(one, following, end))
                     after = f"(fun _ ha => {space}.after {given} {h} ha)"
-                    phase = f"(each_phase hb (by decide) {h} {runs} {after})"
+                    phase = f"(each_phase{suffix} hb (by decide) {h} {runs} {after})"
                     rule = f"{kind}_phase_then"
                     lines.append(f"refine {rule} {phase} (fun β{n} h{n} => ?_)")
-                case Kind.SILENT:
+                case Kind.LAST:
+                    self.emit.items.append(self._last(end))
+                    post = f"(fun _ ha => {space}.post {given} ha)"
+                    lines.append(f"exact each_last{suffix} hb {h} {runs} {post}")
+                case _:
                     assert following is not None
                     self.emit.items.append(self._after(one, following))
                     silent = f"(each_silent (by simp [{space}.code, silent]) {h} {runs})"
@@ -83,30 +105,29 @@ class Blocks:
                     lines.append(
                         f"exact {moved}" if last else f"refine {kind}_then {moved} (fun β{n} h{n} => ?_)"
                     )
-                case Kind.LAST:
-                    self.emit.items.append(self._last(one))
-                    post = f"(fun _ ha => {space}.post {given} ha)"
-                    lines.append(f"exact each_last hb {h} {runs} {post}")
         for at, (_, piece, space) in reversed(list(enumerate(made))):
             last = at == len(made) - 1
-            if not isinstance(piece, Phase):
-                code = f"{space}.code" if last else f"(.seq {space}.code {code})"
+            own = warps[at].code if at in warps else f"{space}.code"
+            if isinstance(piece, Tree | Loop):
+                code = own if last else f"(.seq {own} {code})"
             elif piece.kind is Kind.BARRIER:
-                code = f"(app {space}.code (.seq .barrier {code}))"
+                code = f"(app {own} (.seq .barrier {code}))"
             else:
-                code = f"{space}.code" if last else f"(app {space}.code {code})"
+                code = own if last else f"(app {own} {code})"
         return made[0][0], code, lines
 
     # ------------------------------------------------------------ at a barrier
 
-    def _after(self, piece: Piece, target: Target) -> Goal:
-        """What holds at the barrier, or after silent code, is what the next piece starts from."""
+    def _after(self, first: Piece, target: Target, piece: Piece | None = None) -> Goal:
+        """What holds at the barrier, or after silent code, is what the next piece starts from. `piece` ends
+        the phase that `first` begins."""
+        piece = piece or first
         barrier = piece.phase.kind is Kind.BARRIER
         begin = self.emit.start(*target)
         lines = [f"theorem {piece.space}.after {self.emit.binders(piece)} {{β β' : BSt R}}"]
         if barrier:
             lines += [
-                f"    (h0 : Each launch {self.emit.start(piece)} β)",
+                f"    (h0 : Each launch {self.emit.start(first)} β)",
                 f"    (h : AfterPhase launch {self.emit.own(piece)} {self.emit.end(piece)} β β') :",
                 f"    Each launch {begin} β' := by",
             ]
@@ -117,7 +138,7 @@ class Blocks:
         end = self._names(piece, end=True)
         if barrier:
             proof += [
-                f"obtain ⟨{', '.join([*self._names(piece), '_'])}⟩ := h0 t ht",
+                f"obtain ⟨{', '.join([*self._names(first), '_'])}⟩ := h0 t ht",
                 "obtain ⟨σ, hB, hr, _⟩ := h.1 t ht",
                 f"obtain ⟨{', '.join([*(n + 'e' for n in end), '_'])}⟩ := hB",
             ]
@@ -152,7 +173,40 @@ class Blocks:
         via = f"(congrArg (fun r : Reg R => r.{register} {number}) hr).trans " if barrier else ""
         if name[0] == "n":
             return [f"exact {via}({name}e.trans (by omega))"]
+        have = piece.phase.block.goal.reals[int(number)]
+        whole = target.phase.block.before.reals[int(number)]
+        slots = sum_of_slots(have, {b: c.value for b, c in piece.phase.shared.items()})
+        if slots is not None and isinstance(whole, terms.Total):
+            return [f"refine {via}({name}e.trans (congrArg Ext.fin ?_))", *self._slots(slots, whole)]
         return [f"refine {via}({name}e.trans ?_)", unfold]
+
+    def _slots(self, slots: Warps, whole: terms.Total) -> list[str]:
+        """The sum over the slots that warps filled is the sum over all elements."""
+        inner, part, located = slots.lanes.body, slots.part, self.emit.located
+        assert isinstance(inner, terms.Total)
+        lane, k, n, threads = slots.lanes.counter, inner.counter, slots.bound, 32 * slots.count
+        counts = terms.substitute(inner, {lane: variable("l")}), terms.substitute(part, {"i": variable("th")})
+        assert isinstance(counts[0], terms.Total) and isinstance(counts[1], terms.Total)
+        mine = terms.substitute(terms.substitute(inner.body, {lane: variable("l")}), {k: variable("k")})
+        other = terms.substitute(part.body, {part.counter: variable("k")})
+        thread = terms.substitute(other, {"i": variable("th")})
+        element = terms.substitute(whole.body, {whole.counter: variable("j")})
+        return [
+            f"refine sum_slots _ (fun i {lane} {k} : Int => {located(show.scalar(inner.body))}) "
+            f"(fun i {lane} : Int => {show.natural(inner.count)}) "
+            f"(fun {whole.counter} : Int => {located(show.scalar(whole.body))}) "
+            f"(fun i {part.counter} : Int => {located(show.scalar(part.body))}) {slots.count} {n} {threads} (by omega) "
+            f"(by omega) (fun i : Int => {show.natural(part.count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_) "
+            "(fun i i0 i1 => rfl) (fun i l th i0 i1 l0 l1 ht => ?_) (fun i l k th ht => ?_)",
+            f"· show {show.natural(part.count)} = Int.toNat (({n} - i + ({threads} - 1)) / {threads})",
+            "  congr 1; omega",
+            *bullet([f"show {located(show.scalar(other))} = {located(show.scalar(element))}"]),
+            *(f"  {located(line)}" for line in equality_proof(other, element)),
+            f"· show {show.natural(counts[0].count)} = {show.natural(counts[1].count)}",
+            "  congr 1; omega",
+            *bullet([f"show {located(show.scalar(mine))} = {located(show.scalar(thread))}"]),
+            *(f"  {located(line)}" for line in equality_proof(mine, thread)),
+        ]
 
     def _equal(self, piece: Piece, target: Piece) -> str:
         """Tactics for two forms of one value."""
@@ -176,7 +230,7 @@ class Blocks:
             f"have hs : {slot} {self.emit.outer(piece)} i := by unfold {slot}; omega",
             "have hs' := hs",
             f"simp only [{slot}] at hs'",
-            f"refine h.written (t := ({who}).toNat) (show ({who}).toNat < {self.emit.threads} by omega) "
+            f"refine h.written (t := {who}.toNat) (show {who}.toNat < {self.emit.threads} by omega) "
             f"(by {self.emit.owned(piece, b)}) (fun σ' hσ => ?_)",
             f"obtain ⟨{', '.join([*(n + 'w' for n in end), '_'])}⟩ := hσ",
             f"refine (W{b}w i ⟨?_, ?_⟩).trans (congrArg some ?_)",

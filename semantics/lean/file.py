@@ -11,7 +11,7 @@ from semantics.lean.launch import launch_theorem
 from semantics.lean.lemmas import Goal
 from semantics.lean.meaning import output_term
 from semantics.lean.syntax import check_provable
-from semantics.symbolic.pieces import has_barrier
+from semantics.symbolic.pieces import has_barrier, has_shuffle
 from semantics.symbolic.state import Unsupported
 
 NAMESPACE = "KShell.Candidate"
@@ -82,7 +82,7 @@ def emit(
     values = {buffers[out.name]: output_term(out, meaning.inputs, buffers) for out in meaning.outputs}
     writer = _Writer(prefix, where)
     said = statement.statement(source, plan, meaning, list(inputs), buffers, array_numbers(plan, call))
-    if has_barrier(call.kernel.body):
+    if has_barrier(call.kernel.body) or has_shuffle(call.kernel.body):
         return _with_barriers(writer, block_file(plan, call, inputs, values, meaning), said, namespace)
     thread = thread_file(plan, call, given, values)
     writer.add(header(thread.literals, namespace))

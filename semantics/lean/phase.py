@@ -35,6 +35,7 @@ class PhaseProof(ThreadProof):
     least: dict[str, int] = field(default_factory=dict)
     infinite: frozenset[int] = frozenset()
     threads: tuple[str, ...] = ()
+    lanes: tuple[int, ...] = ()
 
     @property
     def outer(self) -> str:
@@ -57,7 +58,8 @@ class PhaseProof(ThreadProof):
 
     def held(self, b: int) -> str:
         """What shared array `b` holds at first, as a function to `Ext R`."""
-        return f"X{b}" if b in self.infinite else f"(fun i => .fin (X{b} i))"
+        name = f"X{b}" if b in self.inputs else f"C{b} {self.functions} {self.outer}".rstrip()
+        return f"({name})" if b in self.infinite else f"(fun i => .fin ({name} i))"
 
     def facts_of(self, name: str) -> str:
         return f"{self.least.get(name, 0)} ≤ {name}"
@@ -74,14 +76,14 @@ class PhaseProof(ThreadProof):
                     free = f"free{b} {self.outer} i".replace("  ", " ")
                     found.append((f"rd{b}", f"∀ i, mine{b} {self.names} i ∨ {free} → P.rd {b} i"))
                 found.append((f"wr{b}", f"∀ i v, mine{b} {self.names} i → P.wr {b} i v"))
-            elif b in self.inputs:
+            elif b in self.inputs or b in self.shared:
                 found.append((f"rd{b}", f"∀ i, P.rd {b} i"))
         return found
 
     def parts(self, state: State) -> list[tuple[str, str]]:
         found: list[tuple[str, str]] = []
         for b in self.inputs:
-            if b not in self.shared:
+            if b not in self.shared and b not in self.lanes:
                 found.append((f"H{b}", f"Holds σ.mem {b} {self.sizes[b]} X{b}"))
         for b, contents in self.shared.items():
             where = all_of(contents.where)
@@ -148,7 +150,12 @@ class PhaseProof(ThreadProof):
         if b not in self.shared:
             return ThreadProof._load(self, node, var, array, integer)
         j = show.integer(node.index)
-        value = f"(X{b} {j})" if b in self.infinite else f"(.fin (X{b} {j}))"
+        after = node.after.reals.get(var)
+        if b in self.inputs:
+            value, equal = f"(X{b} {j})" if b in self.infinite else f"(.fin (X{b} {j}))", "rfl"
+        else:
+            value = f"({show.extended(after)})" if after is not None else "_"
+            equal = f"(by first | rfl | (simp only [C{b}]; ks_spec; done))"
         name = self.printer.kernel.arrays[array].name
         permission = f"rd{b} _"
         if b in self.written:
@@ -158,7 +165,7 @@ class PhaseProof(ThreadProof):
             )
         return f"the read of {name} is in bounds, initialised and free of races", [
             f"refine wp_load_at (j := {j}) (x := {value}) ?_ ?_ (by omega) "
-            f"({permission}) (Z{b}.read (by {self._inside(b)}) rfl) ?_",
+            f"({permission}) (Z{b}.read (by {self._inside(b)}) {equal}) ?_",
             f"· {integer}",
             f"· {integer}",
             f"· exact {self._after_real(node, var)}",

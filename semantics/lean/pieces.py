@@ -15,8 +15,9 @@ from semantics.lean.syntax import Printer
 from semantics.symbolic import terms
 from semantics.symbolic.owners import Owner
 from semantics.symbolic.pieces import CELL, Kind, Phase, may_be_infinite
-from semantics.symbolic.state import Context
+from semantics.symbolic.state import Context, State
 from semantics.symbolic.terms import Term
+from semantics.symbolic.trace import Scope
 
 Item = list[str] | Goal
 """Lines without a claim, or a theorem."""
@@ -43,6 +44,12 @@ class Piece:
     phase: Phase
     proof: PhaseProof
     open_: dict[int, bool]
+    owner: "Piece | None" = None
+
+    @property
+    def owners(self) -> "Piece":
+        """The piece whose owner map holds here: the last one of a phase with shuffles."""
+        return self.owner or self
 
     def is_open(self, b: int) -> bool:
         """Whether a loop around leaves the contents of array `b` open at the start."""
@@ -56,6 +63,8 @@ def described(phase: Phase) -> str:
             return f"the phase up to the barrier in line {phase.line}"
         case Kind.SILENT:
             return f"the assignments in line {phase.line}"
+        case Kind.READ:
+            return f"the code before a shuffle, from line {phase.line}"
         case Kind.LAST:
             return "the last phase"
 
@@ -117,7 +126,10 @@ class Pieces:
     def arguments(self, piece: Piece, env: Env) -> str:
         """The functions and coordinates of a piece, for thread `t` of block `b`."""
         shared = piece.phase.shared
-        functions = [self.contents(piece, b, env) if b in shared else f"X{b}" for b in piece.proof.inputs]
+        functions = [
+            self.contents(piece, b, env) if b in shared else env.arrays.get(b, f"X{b}")
+            for b in piece.proof.inputs
+        ]
         return " ".join([*functions, *(self.value_of(n, env) for n in piece.proof.coordinates)])
 
     def start(self, piece: Piece, env: Env = SELF) -> str:
@@ -130,8 +142,8 @@ class Pieces:
 
     def own(self, piece: Piece, env: Env = SELF) -> str:
         """The owner map of a piece."""
-        names = "".join(f" {env.names.get(n, n)}" for n in piece.phase.names)
-        return f"({piece.space}.own b{names})"
+        names = "".join(f" {env.names.get(n, n)}" for n in piece.owners.phase.names)
+        return f"({piece.owners.space}.own b{names})"
 
     def functions_binders(self, open_: dict[int, bool], left: str = "{", right: str = "}") -> list[str]:
         """Binders of the inputs and of the open contents."""
@@ -156,7 +168,7 @@ class Pieces:
 
     def who(self, piece: Piece, b: int) -> str:
         """The number of the thread that writes cell `i`."""
-        return show.integer(linear_number(piece.phase.written[b].digits, "t", self.context.call.block))
+        return f"({show.integer(linear_number(piece.phase.written[b].digits, 't', self.context.call.block))} : Int)"
 
     # ------------------------------------------------------------ a piece
 
@@ -164,7 +176,8 @@ class Pieces:
         """The proof of a phase before its theorems are made; enough to speak of its assertions."""
         names = {**self.coordinates, **{n: high for n, (_, high) in phase.names.items()}}
         infinite = frozenset(b for b, c in phase.shared.items() if may_be_infinite(c.value))
-        sources = [*self.inputs, *phase.shared]
+        shared = [] if phase.kind is Kind.LAST else phase.shared
+        sources = [*self.inputs, *shared, *phase.lanes]
         ordered = [b for b in sources if b not in infinite] + [b for b in sources if b in infinite]
         return PhaseProof(
             self.printer,
@@ -181,6 +194,7 @@ class Pieces:
             least={n: low for n, (low, _) in phase.names.items()},
             infinite=infinite,
             threads=tuple(n for n in self.coordinates if n[0] == "t"),
+            lanes=phase.lanes,
         )
 
     def located(self, text: str) -> str:
@@ -190,13 +204,19 @@ class Pieces:
                 text = re.sub(rf"\b{name}\b", self.coordinate(name), text)
         return text
 
-    def piece(self, phase: Phase, open_: dict[int, bool]) -> Piece:
-        """Emit the thread obligations of a phase in a namespace of its own."""
+    def piece(
+        self, phase: Phase, open_: dict[int, bool], owner: Piece | None = None, head: State | None = None
+    ) -> Piece:
+        """Emit the thread obligations of a phase in a namespace of its own. `head` is one more assertion,
+        `A0`."""
         self.count += 1
         space = f"P{self.count}"
         proof = self.blank(phase)
-        piece = Piece(space, phase, proof, dict(open_))
+        piece = Piece(space, phase, proof, dict(open_), owner)
         theorem = proof.build()
+        if head is not None:
+            name = proof.assertion(head, Scope()).split()[0]
+            proof.definitions[-1] = proof.definitions[-1].replace(f"def {name} ", "def A0 ", 1)
         self.proofs.append(proof)
         names_text = f"({proof.names} : Int) " if proof.names else ""
         what = described(phase)
@@ -217,7 +237,7 @@ class Pieces:
         self.items += [Goal(f"{space}.{g.name}", g.title, g.line, g.text) for g in proof.goals]
         title = f"{what}: a thread runs to its post"
         self.items.append(Goal(f"{space}.thread_ok", title, phase.line, "\n".join(theorem)))
-        self.items.append([*self._owners(piece), f"end {space}"])
+        self.items.append([*([] if owner else self._owners(piece)), f"end {space}"])
         self.items.append(self._thread_of(piece))
         self.items.append(self._runs(piece))
         return piece
@@ -239,7 +259,7 @@ class Pieces:
         body = "none"
         for b in reversed(piece.phase.written):
             slot = f"slot{b} {self.outer(piece)} i".replace("  ", " ")
-            body = f"if a = {b} then (if {slot} then some ({self.who(piece, b)}).toNat else none) else {body}"
+            body = f"if a = {b} then (if {slot} then some {self.who(piece, b)}.toNat else none) else {body}"
         return [
             "/-- The thread that owns a cell. -/",
             f"def own (b : Nat){names} (a : Nat) (i : Int) : Option Nat := {body}",
@@ -282,7 +302,7 @@ class Pieces:
         if name.startswith(("rd", "wr")):
             b = int(name[2:])
             shared = b in piece.proof.shared_arrays
-            none = f"(by simp [{space}.own])"
+            none = f"(by simp [{piece.owners.space}.own])"
             if b not in piece.phase.written:
                 return f"exact fun i => rd_free ({'.inl rfl' if shared else '.inr (by simp [gown])'}) {none}"
             if not shared:

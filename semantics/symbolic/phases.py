@@ -2,81 +2,38 @@
 which all threads agree), what the shared arrays hold between them, and which thread writes what."""
 
 import itertools
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from semantics import core
 from semantics.symbolic import liveness, reductions, terms
 from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
 from semantics.symbolic.owners import invert
+from semantics.symbolic.phase import PhaseExecutor, halved_register, stores_to
 from semantics.symbolic.pieces import (
     CELL,
+    Butterfly,
     Contents,
     Kind,
     Loop,
     Phase,
     Piece,
+    Segment,
     Tree,
     Written,
     accesses,
     has_barrier,
+    has_shuffle,
     may_be_infinite,
 )
-from semantics.symbolic.state import Context, State, Unsupported, condition
+from semantics.symbolic.state import Context, State, Unsupported, condition, integer
 from semantics.symbolic.terms import Condition, Term
 from semantics.symbolic.trace import (
     Block,
-    Executor,
-    Fork,
-    Node,
-    Point,
-    Repeat,
-    Scope,
     accumulated_total,
-    loop_bounds,
     substituted,
     trip_count,
 )
-
-
-class PhaseExecutor(Executor):
-    """Executes one phase. `infinite` are the shared arrays that may hold -infinity."""
-
-    def __init__(
-        self, context: Context, outputs: dict[int, int], infinite: frozenset[int], known: frozenset[int]
-    ) -> None:
-        super().__init__(context, outputs, frozenset())
-        self.infinite = infinite
-        self.known = known
-
-    def trace(self, stmts: Sequence[core.Stmt], state: State, live: liveness.Live) -> Block:
-        """From `state` to a state that knows the registers of `live` and that everything is written."""
-        block = self._block(stmts, state, Scope(), live)
-        end = block.end.only(*live)
-        goal = State(end.ints, end.reals, {b: literal(n) for b, n in self.outputs.items()}, end.limits)
-        return Block(block.nodes, block.scope, block.before, goal)
-
-    def _node(self, stmt: core.Stmt, state: State, scope: Scope, live: liveness.Live) -> Node:
-        if isinstance(stmt, core.Load) and self.context.buffers.get(stmt.array) in state.done:
-            raise Unsupported("a read of an array that the same phase wrote before")
-        return super()._node(stmt, state, scope, live)
-
-    def _loaded(self, buffer: int, index: Linear) -> Term:
-        if buffer not in self.known:
-            raise Unsupported("a read of an array whose contents are not known here")
-        return terms.Slot(buffer, index) if buffer in self.infinite else terms.Cell(buffer, index)
-
-    def _rounds(self, cond: Condition, counter: str, accumulated: frozenset[int]) -> Linear | None:
-        count = trip_count(cond, counter)
-        bounds = loop_bounds(cond)
-        if count is not None or bounds is None or not accumulated:
-            return count
-        low, high = bounds
-        step = low.coefficient(counter)
-        rest = high - (low - variable(counter).scale(step))
-        if step <= 0 or counter in rest.names():
-            return None
-        return quotient(rest.plus(step - 1), step, False)
 
 
 @dataclass(slots=True)
@@ -118,7 +75,7 @@ class Walker:
             live = liveness.before(rest, after)
             reads = self._read(rest) | read_after
             if isinstance(stmt, core.Barrier):
-                phase, state, shared = self._phase(
+                phase, state, shared = self._segment(
                     Kind.BARRIER, pending, stmt.span.line, state, shared, live, reads, names
                 )
                 found.append(phase)
@@ -138,7 +95,7 @@ class Walker:
                 pending.append(stmt)
         if whole:
             line = pending[0].span.line if pending else 0
-            phase, state, shared = self._phase(
+            phase, state, shared = self._segment(
                 Kind.LAST, pending, line, state, shared, after, read_after, names
             )
             found.append(phase)
@@ -171,6 +128,108 @@ class Walker:
                 )
         return self._phase(Kind.SILENT, stmts, stmts[0].span.line, state, shared, live, reads, names)
 
+    def _segment(
+        self,
+        kind: Kind,
+        stmts: Sequence[core.Stmt],
+        line: int,
+        state: State,
+        shared: dict[int, Contents],
+        live: liveness.Live,
+        reads: frozenset[int],
+        names: dict[str, tuple[int, int]],
+    ) -> tuple[Phase | Segment, State, dict[int, Contents]]:
+        """A phase, cut at the loops with shuffles in it."""
+        parts: list[Phase | Butterfly] = []
+        run: list[core.Stmt] = []
+        for at, stmt in enumerate(stmts):
+            if not has_shuffle([stmt]):
+                run.append(stmt)
+                continue
+            here = liveness.before(stmts[at:], live)
+            later = self._read(stmts[at:]) | reads
+            if any(store for store, _ in accesses(run)):
+                raise Unsupported("a store before a shuffle", stmt.span.line)
+            first = run[0].span.line if run else stmt.span.line
+            read, state, shared = self._phase(Kind.READ, run, first, state, shared, here, later, names)
+            parts.append(read)
+            run = []
+            after = liveness.before(stmts[at + 1 :], live)
+            butterfly, state = self._butterfly(
+                stmt, state, shared, after, self._read(stmts[at + 1 :]) | reads, names
+            )
+            parts.append(butterfly)
+        last, state, shared = self._phase(kind, run, line, state, shared, live, reads, names)
+        if not parts:
+            return last, state, shared
+        if set(last.written) & {b for part in parts if isinstance(part, Phase) for b in part.shared}:
+            raise Unsupported("a shuffle between a read and a store of one shared array", line)
+        return Segment(line, tuple(parts), last), state, shared
+
+    def _butterfly(
+        self,
+        stmt: core.Stmt,
+        state: State,
+        shared: dict[int, Contents],
+        live: liveness.Live,
+        reads: frozenset[int],
+        names: dict[str, tuple[int, int]],
+    ) -> tuple[Butterfly, State]:
+        line = stmt.span.line
+        if not isinstance(stmt, core.While) or not stmt.body or not isinstance(stmt.body[0], core.Shfl):
+            raise Unsupported("warp operations outside a loop that begins with a shuffle", line)
+        shuffle, rest = stmt.body[0], stmt.body[1:]
+        stride = halved_register(stmt)
+        kind = shuffle.kind is core.ShflKind.XOR and shuffle.width == 32
+        if not kind or stride is None or shuffle.dst == shuffle.src or has_shuffle(rest):
+            raise Unsupported("warp operations other than a reduction by xor shuffles", line)
+        if state.ints.get(stride) != literal(16) or integer(shuffle.arg, state, self.context) != literal(16):
+            raise Unsupported("a reduction by shuffles whose stride does not start at 16", line)
+        if list(self.threads) != ["tX"] or self.threads["tX"] % 32:
+            raise Unsupported("shuffles in a block that is not a row of whole warps", line)
+        first = state.reals.get(shuffle.src)
+        if first is None or may_be_infinite(first):
+            raise Unsupported("a reduction by shuffles of what may be -infinity", line)
+        name = f"w{next(self._numbers)}"
+        w, t = variable(name), variable("tX")
+        needed = liveness.before_one(stmt, live)
+        mine, received = 900 + 2 * next(self._numbers), 901 + 2 * next(self._numbers)
+        head = state.only(*needed).with_int(stride, w).with_real(shuffle.src, terms.Cell(mine, t))
+        if integer(shuffle.arg, head, self.context) != w:
+            raise Unsupported("a shuffle whose distance is not the counter of its loop", line)
+        inside = head.with_real(shuffle.dst, terms.Cell(received, t))
+        phase, end, _ = self._phase(
+            Kind.READ,
+            rest,
+            line,
+            inside,
+            shared,
+            needed,
+            reads | self._read([stmt]),
+            {**names, name: (1, 17)},
+        )
+        wanted = head.with_int(stride, quotient(w, 2, False)).with_real(shuffle.src, None)
+        got = end.reals.get(shuffle.src)
+        added = {terms.Cell(mine, t), terms.Cell(received, t)}
+        match got:
+            case terms.Binary(core.RealOp.ADD, terms.Cell() as a, terms.Cell() as b) if {a, b} == added:
+                pass
+            case _:
+                raise Unsupported("a reduction by shuffles that does not add", line)
+        if end.with_real(shuffle.src, None) != wanted:
+            raise Unsupported("a reduction by shuffles that changes other registers", line)
+        counter = f"q{next(self._numbers)}"
+        lane = quotient(t, 32, False).scale(32) + variable(counter)
+        total = terms.Total(counter, literal(32), terms.substitute(first, {"tX": lane}))
+        done = state.only(*live)
+        if shuffle.src in live[1]:
+            done = done.with_real(shuffle.src, total)
+        if stride in live[0]:
+            done = done.with_int(stride, literal(0))
+        rest_phase = replace(phase, lanes=(mine, received))
+        start = terms.substitute(first, {"tX": CELL})
+        return Butterfly(stmt, line, name, shuffle.src, shuffle.dst, start, total, head, rest_phase), done
+
     def _phase(
         self,
         kind: Kind,
@@ -197,7 +256,8 @@ class Walker:
         sizes = {b: (self.outputs | self.shared)[b] for b in sorted(stores)}
         infinite = frozenset(b for b, c in held.items() if may_be_infinite(c.value))
         known = self.inputs | frozenset(held)
-        executor = PhaseExecutor(self.context, sizes, infinite, known)
+        values = {b: c.value for b, c in held.items()} if kind is Kind.LAST else {}
+        executor = PhaseExecutor(self.context, sizes, infinite, known, values)
         executor._numbers = self._numbers
         block = executor.trace(stmts, State(state.ints, state.reals), live)
         written = {b: self._written(b, n, block) for b, n in sizes.items()}
@@ -213,11 +273,12 @@ class Walker:
 
     def _concrete(self, term: Term, shared: dict[int, Contents], line: int) -> Term:
         """A term with the cells of shared arrays replaced by what they hold."""
-        return reductions.instantiated(term, {b: c.value for b, c in shared.items()})
+        whole = reductions.whole_of_warps(term, shared, f"q{next(self._numbers)}")
+        return whole or reductions.instantiated(term, {b: c.value for b, c in shared.items()})
 
     def _written(self, b: int, size: int, block: Block) -> Written:
         """Who writes array `b` in a phase, and what."""
-        points = list(_stores(block.nodes, b))
+        points = list(stores_to(block.nodes, b))
         ranges = self.threads if b in self.shared else {**self.blocks, **self.threads}
         digits = invert([p.index for p in points if p.index is not None], ranges).digits
         where: list[Condition] = [
@@ -245,7 +306,7 @@ class Walker:
             if point.scope.counters:
                 raise Unsupported("a store into a shared array inside a loop", point.stmt.span.line)
             assert point.value is not None
-            given = terms.substitute(point.value, threads)
+            given = reductions.pulled(terms.substitute(point.value, threads))
             conditions = tuple(terms.substitute_condition(g, threads) for g in point.scope.guards)
             guards.append(conditions)
             value = given if value is None else terms.Chosen(reductions.conjunction(conditions), given, value)
@@ -266,7 +327,7 @@ class Walker:
         names: dict[str, tuple[int, int]],
     ) -> tuple[Piece, State, dict[int, Contents]]:
         line = stmt.span.line
-        stride = _halved(stmt)
+        stride = halved_register(stmt)
         if stride is None:
             return self._counted(stmt, state, shared, live, reads, names)
         start = state.ints.get(stride)
@@ -394,38 +455,3 @@ class Walker:
         done = substituted(head, {counter: count}).only(*live)
         loop = Loop(stmt, line, counter, count.constant, tuple(pieces))
         return loop, done, {b: c for b, c in kept.items() if b in reads}
-
-
-def _stores(nodes: Sequence[Node], b: int) -> Iterator[Point]:
-    for node in nodes:
-        match node:
-            case Point(core.Store()) if node.buffer == b:
-                yield node
-            case Fork():
-                yield from _stores(node.then.nodes, b)
-                yield from _stores(node.other.nodes, b)
-            case Repeat():
-                yield from _stores(node.body.nodes, b)
-            case _:
-                pass
-
-
-def _halved(stmt: core.While) -> int | None:
-    """The register that the last statement of a loop halves."""
-    match stmt.body[-1] if stmt.body else None:
-        case core.SetI(var, core.IBin(core.IntOp.DIV, _, core.IVar(same), core.ILit(2))) if same == var:
-            return var
-        case core.SetI(var, core.IBin(core.IntOp.SHR, _, core.IVar(same), core.ILit(1))) if same == var:
-            return var
-        case core.SetI(
-            var,
-            core.ICast(
-                _,
-                core.IBin(
-                    core.IntOp.DIV | core.IntOp.SHR as op, _, core.ICast(_, core.IVar(same)), core.ILit(n)
-                ),
-            ),
-        ) if same == var and n == (2 if op is core.IntOp.DIV else 1):
-            return var
-        case _:
-            return None

@@ -7,6 +7,7 @@ from enum import StrEnum
 from semantics import core
 from semantics.symbolic import terms
 from semantics.symbolic.linear import Linear, variable
+from semantics.symbolic.state import State
 from semantics.symbolic.terms import Condition, Term
 from semantics.symbolic.trace import Block
 
@@ -32,9 +33,10 @@ class Written:
 
 
 class Kind(StrEnum):
-    """How a piece of thread code ends."""
+    """How a piece of thread code ends; READ goes before a shuffle."""
 
     BARRIER = "barrier"
+    READ = "read"
     SILENT = "silent"
     LAST = "last"
 
@@ -51,6 +53,38 @@ class Phase:
     shared: dict[int, Contents]
     block: Block
     written: dict[int, Written]
+    lanes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Butterfly:
+    """A loop of xor shuffles with strides 16, 8, 4, 2, 1 (`name`) that adds up register `source`.
+    `first` is what it holds at the start, a term in `i`, the thread number; `total` what it holds in the end.
+    `rest` is the code of a round behind the shuffle: register `source` holds `lanes[0]` by thread number,
+    register `dest` has received `lanes[1]`. `head` is the state before the test of the loop."""
+
+    stmt: core.While
+    line: int
+    name: str
+    source: int
+    dest: int
+    first: Term
+    total: Term
+    head: State
+    rest: Phase
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A phase with shuffles: code that stores nothing, and reductions, and at last the phase that ends it."""
+
+    line: int
+    parts: tuple[Phase | Butterfly, ...]
+    last: Phase
+
+    @property
+    def kind(self) -> Kind:
+        return self.last.kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +115,7 @@ class Loop:
     body: tuple["Piece", ...]
 
 
-Piece = Phase | Tree | Loop
+Piece = Phase | Segment | Tree | Loop
 
 
 def has_barrier(stmts: Sequence[core.Stmt]) -> bool:
@@ -95,6 +129,23 @@ def has_barrier(stmts: Sequence[core.Stmt]) -> bool:
                     return True
             case core.While(_, body):
                 if has_barrier(body):
+                    return True
+            case _:
+                pass
+    return False
+
+
+def has_shuffle(stmts: Sequence[core.Stmt]) -> bool:
+    """Whether there is a shuffle in there."""
+    for stmt in stmts:
+        match stmt:
+            case core.Shfl():
+                return True
+            case core.If(_, then, other):
+                if has_shuffle(then) or has_shuffle(other):
+                    return True
+            case core.While(_, body):
+                if has_shuffle(body):
                     return True
             case _:
                 pass

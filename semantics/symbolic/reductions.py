@@ -1,11 +1,13 @@
 """Which sum or maximum the partial results of threads make up."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
 from semantics import core
 from semantics.symbolic import terms
-from semantics.symbolic.linear import Linear, Quotient, literal, variable
+from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
+from semantics.symbolic.pieces import Contents
 from semantics.symbolic.terms import Condition, Term
 
 ZERO = Fraction(0)
@@ -87,3 +89,80 @@ def strided_whole(op: core.RealOp, part: Term, threads: int, name: str) -> Term 
         return None
     whole = terms.Total if op is core.RealOp.ADD else terms.Largest
     return whole(name, literal(bound), element)
+
+
+def pulled(term: Term) -> Term:
+    """The same value with multiples of the divisor taken out of quotients: `(32 * x + y) / 32` is
+    `x + y / 32`."""
+    match term:
+        case terms.Cell(buffer, index):
+            return terms.Cell(buffer, pulled_index(index))
+        case terms.Slot(buffer, index):
+            return terms.Slot(buffer, pulled_index(index))
+        case terms.Binary(op, a, b):
+            return terms.Binary(op, pulled(a), pulled(b))
+        case terms.Unary(fn, a):
+            return terms.Unary(fn, pulled(a))
+        case terms.OfInt(n):
+            return terms.OfInt(pulled_index(n))
+        case terms.Total(counter, count, body):
+            return terms.Total(counter, pulled_index(count), pulled(body))
+        case terms.Largest(counter, count, body):
+            return terms.Largest(counter, pulled_index(count), pulled(body))
+        case _:
+            return term
+
+
+def pulled_index(x: Linear) -> Linear:
+    """The same for an index."""
+    result = Linear(x.constant)
+    for atom, n in x.terms:
+        if isinstance(atom, Quotient):
+            a = pulled_index(atom.a)
+            out = Linear(0, tuple((part, m // atom.c) for part, m in a.terms if m % atom.c == 0))
+            rest = quotient(a - out.scale(atom.c), atom.c, atom.remainder)
+            result = result + (rest if atom.remainder else out + rest).scale(n)
+        else:
+            result = result + Linear(0, ((atom, n),))
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Warps:
+    """What `whole_of_warps` finds: slots of array `array`, each with the sum over 32 lanes of partial sums
+    of threads; `part` is the partial sum of thread `i`, `bound` how many elements there are."""
+
+    array: int
+    count: int
+    lanes: terms.Total
+    part: terms.Total
+    bound: int
+
+
+def sum_of_slots(term: Term, values: Mapping[int, Term]) -> Warps | None:
+    """A sum over all slots of an array that hold sums of warps."""
+    match term:
+        case terms.Total(w, Linear(count, ()), terms.Cell(array, index)) if (
+            index == variable(w) and array in values
+        ):
+            pass
+        case _:
+            return None
+    match values[array]:
+        case terms.Total(lane, Linear(32, ()), terms.Total() as inner) as lanes:
+            pass
+        case _:
+            return None
+    thread = terms.substitute(inner, {"i": variable("slot")})
+    part = terms.substitute(thread, {lane: variable("i") - variable("slot").scale(32)})
+    if "slot" in terms.names(part) or lane in terms.names(part):
+        return None
+    assert isinstance(part, terms.Total)
+    parts = strided_parts(core.RealOp.ADD, part, 32 * count)
+    return None if parts is None else Warps(array, count, lanes, part, parts[3])
+
+
+def whole_of_warps(term: Term, shared: Mapping[int, Contents], name: str) -> Term | None:
+    """The one sum that such a sum is."""
+    found = sum_of_slots(term, {b: c.value for b, c in shared.items()})
+    return None if found is None else strided_whole(core.RealOp.ADD, found.part, 32 * found.count, name)

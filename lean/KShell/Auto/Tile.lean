@@ -39,9 +39,9 @@ variable {L : Launch} {gown : Nat → Int → Option Nat} {b : Nat} {β : BSt R}
 /-- A loop of `N` rounds: `A k` holds at the test before round `k`. -/
 theorem count_loop {c : BExpr} {body : Stmt} {Q : BSt R → Prop} (N : Nat) (A : Int → Nat → St R → Prop)
     (h0 : Each L (A 0) β)
-    (hc : ∀ k β, 0 ≤ k → k ≤ N → Each L (A k) β → ∀ t : Nat, t < L.block.count →
-      c.ok (L.env b t) (β.thread t) ∧ (c.val (L.env b t) (β.thread t) ↔ k < N))
-    (hb : ∀ k β, 0 ≤ k → k < N → Each L (A k) β → blockWp L gown b body (Each L (A (k + 1))) β)
+    (hc : ∀ (k : Int) β, 0 ≤ k → k ≤ (N : Int) → Each L (A k) β → ∀ t : Nat, t < L.block.count →
+      c.ok (L.env b t) (β.thread t) ∧ (c.val (L.env b t) (β.thread t) ↔ k < (N : Int)))
+    (hb : ∀ (k : Int) β, 0 ≤ k → k < (N : Int) → Each L (A k) β → blockWp L gown b body (Each L (A (k + 1))) β)
     (hx : ∀ β, Each L (A N) β → Q β) : blockWp L gown b (.while c body) Q β := by
   refine block_while N (fun k => Each L (A k)) h0 ?_ ?_ ?_
   · intro k β hk h t ht

@@ -9,7 +9,7 @@ from semantics.lean.barriers import cut
 from semantics.lean.file import emit
 from semantics.symbolic import terms
 from semantics.symbolic.linear import literal, variable
-from semantics.symbolic.pieces import Kind, Loop, Phase, Piece, Tree
+from semantics.symbolic.pieces import Butterfly, Kind, Loop, Phase, Piece, Segment, Tree
 from semantics.symbolic.state import Unsupported
 
 from ...kshell.prover import sources
@@ -59,6 +59,16 @@ def test_a_loop_over_tiles_counts_its_rounds_and_forgets_the_tiles_at_its_head()
     assert isinstance(load, Phase) and isinstance(add, Phase) and isinstance(step, Phase)
     assert [load.kind, add.kind, step.kind] == [Kind.BARRIER, Kind.BARRIER, Kind.SILENT]
     assert not load.shared and len(load.written) == len(add.shared) == 2
+
+
+def test_a_reduction_by_shuffles_leaves_the_sum_of_the_warp() -> None:
+    (found,) = pieces(sources.WARP, "gemv", M=8, N=32)
+    assert isinstance(found, Segment) and found.kind is Kind.LAST
+    read, butterfly = found.parts
+    assert isinstance(read, Phase) and isinstance(butterfly, Butterfly)
+    assert isinstance(butterfly.total, terms.Total) and butterfly.total.count == literal(32)
+    (written,) = found.last.written.values()
+    assert written.digits["tX"] == literal(0)
 
 
 @pytest.mark.parametrize(
