@@ -2,7 +2,7 @@ module
 
 public import KShell.Auto.Fold
 public import KShell.Auto.Thread
-public import KShell.Auto.Tile
+public import KShell.Auto.Warps
 public import KShell.Rules.Grid
 
 /-!
