@@ -1,12 +1,19 @@
 """Phases with shuffles: what each warp does between two barriers."""
 
+import re
 from dataclasses import dataclass
 
+from semantics import core
 from semantics.lean import terms as show
+from semantics.lean.equality import equality_proof
+from semantics.lean.kernel import context_facts
 from semantics.lean.lemmas import BOOL, INT, Goal, bullet
 from semantics.lean.pieces import Env, Piece, Pieces
 from semantics.lean.syntax import bexpr, iexpr
-from semantics.symbolic.pieces import Butterfly, Phase, Segment
+from semantics.symbolic import terms
+from semantics.symbolic.linear import variable
+from semantics.symbolic.pieces import Butterfly, Guard, Phase, Segment
+from semantics.symbolic.reductions import strided_parts
 
 CLOSE = "first | rfl | (ks_spec; done)"
 
@@ -33,10 +40,12 @@ class Segments:
         self._segments += 1
         space = f"S{self._segments}"
         last = self.emit.piece(segment.last, open_)
-        steps: list[tuple[Phase | Butterfly, Piece]] = []
+        steps: list[tuple[Phase | Butterfly | Guard, Piece]] = []
         for part in segment.parts:
             if isinstance(part, Phase):
                 steps.append((part, self.emit.piece(part, open_, last)))
+            elif isinstance(part, Guard):
+                steps.append((part, steps[-1][1]))
             else:
                 mine, received = part.rest.lanes
                 inside = {**open_, mine: False, received: False}
@@ -45,11 +54,16 @@ class Segments:
         for part, piece in reversed(steps):
             if isinstance(part, Phase):
                 code = f"(app {piece.space}.code {code})"
+            elif isinstance(part, Guard):
+                code = f"(.ite {bexpr(part.stmt.cond)} {code} .skip)"
             else:
                 code = f"(.seq {piece.space}.loop {code})"
         lines: list[str] = []
         for at, (part, piece) in enumerate(steps):
             h, n = f"h{at}" if at else "h", at + 1
+            if isinstance(part, Guard):
+                lines += self._guard(part, piece, steps[n][1], f"h{at}", f"h{n}", open_, names)
+                continue
             if isinstance(part, Phase):
                 rule = f"lanes_then (by simp [{piece.space}.code, storeless]) {h} ({piece.space}.runs {given})"
             else:
@@ -72,9 +86,46 @@ class Segments:
         )
         return Made(first, last, code, f"{space}.warp")
 
+    def _guard(
+        self,
+        part: Guard,
+        piece: Piece,
+        after: Piece,
+        h: str,
+        new: str,
+        open_: dict[int, bool],
+        names: dict[str, tuple[int, int]],
+    ) -> list[str]:
+        """The theorem that a condition holds for every thread, and tactics that go inside."""
+        cond, space, given = bexpr(part.stmt.cond), piece.space, self.emit.given(names)
+        binders = " ".join([*self.emit.functions_binders(open_), *self.emit.place_binders(names)])
+        end = [name for name, _ in piece.proof.parts(piece.phase.block.goal)]
+        integers = [n for n in end if n[0] == "n"]
+        facts = context_facts(self.emit.context, cond)
+        known = {n: f for n, f in facts.items() if n[:5] in ("param", "bdim_", "gdim_")}
+        at = "{t : Nat} (ht : t < " + str(self.emit.threads) + ") {s : St R}"
+        text = [
+            f"theorem {space}.guard {binders} {at} (hs : {self.emit.end(piece)} t s) :",
+            f"    ({cond} : BExpr).ok (launch.env b t) s.reg ∧ ({cond} : BExpr).val (launch.env b t) s.reg ∧ "
+            f"{self.emit.start(after)} t s := by",
+            f"  obtain ⟨{', '.join([*end, '_'])}⟩ := hs",
+            *(f"  have {n} : {f.replace('E.', '(launch.env b t : Env R).')} := rfl" for n, f in known.items()),
+            "  refine ⟨?_, ?_, ?_⟩",
+            *[f"  · (simp (disch := omega) only [{BOOL}, {', '.join([*integers, *known])}]) <;> omega"] * 2,
+            f"  · exact ⟨{', '.join([*(n for n, _ in after.proof.parts(after.phase.block.before)), 'trivial'])}⟩",
+        ]
+        what = "every thread meets the condition"
+        self.emit.items.append(Goal(f"{space}.guard", what, part.line, "\n".join(text)))
+        use = f"{space}.guard {given} hv ({h}.lane l hl hv)"
+        return [
+            f"refine warp_ite (fun l hl hv => ({use}).1) (.inl ⟨fun l hl hv => ({use}).2.1, ?_⟩)",
+            f"have {new} := {h}.imp (fun t ht _ s hs => ({space}.guard {given} ht hs).2.2)",
+        ]
+
     def head(self, piece: Piece, name: str, stride: str, mine: int, value: str) -> str:
         """The assertion before the test of a loop of shuffles."""
-        arguments = self.emit.arguments(piece, Env({name: stride}, {mine: value}))
+        nothing = {b: "(fun _ : Int => (0 : R))" for b in piece.phase.lanes}
+        arguments = self.emit.arguments(piece, Env({name: stride}, {**nothing, mine: value}))
         return f"(fun (t : Nat) (σ : St R) => {piece.space}.A0 {arguments} σ)"
 
     @staticmethod
@@ -145,11 +196,7 @@ class Segments:
                         f"have e : (t : Int) % {threads} = t := by omega",
                         "rw [e]",
                         "refine (hx t htw).trans ?_",
-                        "rw [← sumI_foldZ]",
-                        "refine sumI_congr (fun l l0 l1 => ?_)",
-                        "try dsimp only",
-                        "first | (refine sumI_congr2 (by (try dsimp only); omega) (fun k k0 k1 => ?_); "
-                        "(try dsimp only); ks_spec; done) | (ks_spec; done)",
+                        *self._warp_sum(part),
                     ]
                 )
             elif name[0] == "r":
@@ -213,6 +260,36 @@ class Segments:
         ]
         what = "the shuffles leave the sum of the warp in every lane"
         self.emit.items.append(Goal(f"{space}.step", what, part.line, "\n".join(text)))
+
+    def _warp_sum(self, part: Butterfly) -> list[str]:
+        """Tactics for `the fold over the lanes is the total`."""
+        same = (
+            "first | (refine sumI_congr2 (by (try dsimp only); omega) (fun k k0 k1 => ?_); "
+            "(try dsimp only); ks_spec; done) | (ks_spec; done)"
+        )
+        if part.part is None:
+            return ["rw [← sumI_foldZ]", "refine sumI_congr (fun l l0 l1 => ?_)", "try dsimp only", same]
+        parts = strided_parts(core.RealOp.ADD, part.part, 32)
+        assert parts is not None and isinstance(part.total, terms.Total)
+        counter, count, body, n = parts
+        whole, place = part.total, self._thread_of_warp
+        have = terms.substitute(body, {counter: variable("k")})
+        want = terms.substitute(whole.body, {whole.counter: variable("j")})
+        return [
+            "refine (foldZ_congr (fun l l0 l1 => ?_)).trans (sum_strided "
+            f"(fun {whole.counter} : Int => {place(show.scalar(whole.body))}) "
+            f"(fun i {counter} : Int => {place(show.scalar(body))}) 32 {n} (by omega) "
+            f"(fun i : Int => {show.natural(count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_))",
+            *bullet(["try dsimp only", same]),
+            f"· show {show.natural(count)} = Int.toNat (({n} - i + (32 - 1)) / 32)",
+            "  congr 1; omega",
+            *bullet([f"show {place(show.scalar(have))} = {place(show.scalar(want))}"]),
+            *(f"  {place(line)}" for line in equality_proof(have, want)),
+        ]
+
+    def _thread_of_warp(self, text: str) -> str:
+        """A text over coordinates, for thread `t` of block `b`."""
+        return re.sub(r"\btX\b", "(t : Int)", self.emit.located(text))
 
     @staticmethod
     def _kept(name: str) -> str:

@@ -14,6 +14,7 @@ from semantics.symbolic.pieces import (
     CELL,
     Butterfly,
     Contents,
+    Guard,
     Kind,
     Loop,
     Phase,
@@ -140,9 +141,13 @@ class Walker:
         names: dict[str, tuple[int, int]],
     ) -> tuple[Phase | Segment, State, dict[int, Contents]]:
         """A phase, cut at the loops with shuffles in it."""
-        parts: list[Phase | Butterfly] = []
+        parts: list[Phase | Butterfly | Guard] = []
         run: list[core.Stmt] = []
-        for at, stmt in enumerate(stmts):
+        queue = list(stmts)
+        at = -1
+        while at + 1 < len(queue):
+            at += 1
+            stmts, stmt = queue, queue[at]
             if not has_shuffle([stmt]):
                 run.append(stmt)
                 continue
@@ -154,6 +159,10 @@ class Walker:
             read, state, shared = self._phase(Kind.READ, run, first, state, shared, here, later, names)
             parts.append(read)
             run = []
+            if isinstance(stmt, core.If) and not stmt.other and at == len(queue) - 1 and kind is Kind.LAST:
+                parts.append(Guard(stmt, stmt.span.line))
+                queue += stmt.then
+                continue
             after = liveness.before(stmts[at + 1 :], live)
             butterfly, state = self._butterfly(
                 stmt, state, shared, after, self._read(stmts[at + 1 :]) | reads, names
@@ -220,7 +229,13 @@ class Walker:
             raise Unsupported("a reduction by shuffles that changes other registers", line)
         counter = f"q{next(self._numbers)}"
         lane = quotient(t, 32, False).scale(32) + variable(counter)
-        total = terms.Total(counter, literal(32), terms.substitute(first, {"tX": lane}))
+        total: Term = terms.Total(counter, literal(32), terms.substitute(first, {"tX": lane}))
+        part: Term | None = reductions.lane_term(first, "i")
+        whole = reductions.strided_whole(core.RealOp.ADD, part, 32, counter) if part is not None else None
+        if whole is None:
+            part = None
+        else:
+            total = whole
         done = state.only(*live)
         if shuffle.src in live[1]:
             done = done.with_real(shuffle.src, total)
@@ -228,7 +243,9 @@ class Walker:
             done = done.with_int(stride, literal(0))
         rest_phase = replace(phase, lanes=(mine, received))
         start = terms.substitute(first, {"tX": CELL})
-        return Butterfly(stmt, line, name, shuffle.src, shuffle.dst, start, total, head, rest_phase), done
+        return Butterfly(
+            stmt, line, name, shuffle.src, shuffle.dst, start, total, head, rest_phase, part
+        ), done
 
     def _phase(
         self,
@@ -280,7 +297,9 @@ class Walker:
         """Who writes array `b` in a phase, and what."""
         points = list(stores_to(block.nodes, b))
         ranges = self.threads if b in self.shared else {**self.blocks, **self.threads}
-        digits = invert([p.index for p in points if p.index is not None], ranges).digits
+        digits = invert(
+            [reductions.pulled_index(p.index) for p in points if p.index is not None], ranges
+        ).digits
         where: list[Condition] = [
             terms.Compare(core.CmpOp.LE, literal(0), CELL),
             terms.Compare(core.CmpOp.LT, CELL, literal(size)),

@@ -61,7 +61,8 @@ class Butterfly:
     """A loop of xor shuffles with strides 16, 8, 4, 2, 1 (`name`) that adds up register `source`.
     `first` is what it holds at the start, a term in `i`, the thread number; `total` what it holds in the end.
     `rest` is the code of a round behind the shuffle: register `source` holds `lanes[0]` by thread number,
-    register `dest` has received `lanes[1]`. `head` is the state before the test of the loop."""
+    register `dest` has received `lanes[1]`. `head` is the state before the test of the loop.
+    `part` is the partial sum of lane `i` when the lanes take the elements of a sum in strides of 32."""
 
     stmt: core.While
     line: int
@@ -72,6 +73,15 @@ class Butterfly:
     total: Term
     head: State
     rest: Phase
+    part: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition around the rest of a phase that every thread of the launch meets."""
+
+    stmt: core.If
+    line: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +89,7 @@ class Segment:
     """A phase with shuffles: code that stores nothing, and reductions, and at last the phase that ends it."""
 
     line: int
-    parts: tuple[Phase | Butterfly, ...]
+    parts: tuple[Phase | Butterfly | Guard, ...]
     last: Phase
 
     @property

@@ -127,6 +127,47 @@ def pulled_index(x: Linear) -> Linear:
     return result
 
 
+def lane_term(term: Term, name: str) -> Term:
+    """A term in `tX` for lane `name` of the warp of thread `tX`."""
+    lane = quotient(variable("tX"), 32, False).scale(32) + variable(name)
+    return _below_32(pulled(terms.substitute(term, {"tX": lane})), name)
+
+
+def _below_32(term: Term, name: str) -> Term:
+    """The same value when `name` is between 0 and 31."""
+    marks = {"$q": Linear(0), "$r": variable(name)}
+    quotients = {quotient(variable(name), 32, False): "$q", quotient(variable(name), 32, True): "$r"}
+
+    def index(x: Linear) -> Linear:
+        result = Linear(x.constant)
+        for atom, n in x.terms:
+            known = quotients.get(Linear(0, ((atom, 1),)))
+            if known is not None:
+                result = result + marks[known].scale(n)
+            elif isinstance(atom, Quotient):
+                result = result + quotient(index(atom.a), atom.c, atom.remainder).scale(n)
+            else:
+                result = result + Linear(0, ((atom, n),))
+        return result
+
+    def walk(t: Term) -> Term:
+        match t:
+            case terms.Cell(buffer, at):
+                return terms.Cell(buffer, index(at))
+            case terms.Binary(op, a, b):
+                return terms.Binary(op, walk(a), walk(b))
+            case terms.Unary(fn, a):
+                return terms.Unary(fn, walk(a))
+            case terms.OfInt(n):
+                return terms.OfInt(index(n))
+            case terms.Total(counter, count, body):
+                return terms.Total(counter, index(count), walk(body))
+            case _:
+                return t
+
+    return walk(term)
+
+
 @dataclass(frozen=True, slots=True)
 class Warps:
     """What `whole_of_warps` finds: slots of array `array`, each with the sum over 32 lanes of partial sums
