@@ -14,7 +14,7 @@ from semantics.lean.syntax import bexpr
 from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.pieces import Kind, Loop, Phase, Segment, Tree
-from semantics.symbolic.reductions import Warps, strided_parts, sum_of_slots
+from semantics.symbolic.reductions import Warps, strided_parts, fold_of_slots
 
 Target = tuple[Piece, Env]
 """A piece and how it is applied: block code leads to its start."""
@@ -175,28 +175,31 @@ class Blocks:
             return [f"exact {via}({name}e.trans (by omega))"]
         have = piece.phase.block.goal.reals[int(number)]
         whole = target.phase.block.before.reals[int(number)]
-        slots = sum_of_slots(have, {b: c.value for b, c in piece.phase.shared.items()})
-        if slots is not None and isinstance(whole, terms.Total):
-            return [f"refine {via}({name}e.trans (congrArg Ext.fin ?_))", *self._slots(slots, whole)]
+        slots = fold_of_slots(have, {b: c.value for b, c in piece.phase.shared.items()})
+        if slots is not None and isinstance(whole, terms.Total | terms.Largest):
+            inside = "(congrArg Ext.fin ?_)" if isinstance(whole, terms.Total) else "?_"
+            return [f"refine {via}({name}e.trans {inside})", *self._slots(slots, whole)]
         return [f"refine {via}({name}e.trans ?_)", unfold]
 
-    def _slots(self, slots: Warps, whole: terms.Total) -> list[str]:
-        """The sum over the slots that warps filled is the sum over all elements."""
+    def _slots(self, slots: Warps, whole: terms.Total | terms.Largest) -> list[str]:
+        """The fold over the slots that warps filled is the fold over all elements."""
         inner, part, located = slots.lanes.body, slots.part, self.emit.located
-        assert isinstance(inner, terms.Total)
+        assert isinstance(inner, terms.Total | terms.Largest)
         lane, k, n, threads = slots.lanes.counter, inner.counter, slots.bound, 32 * slots.count
         counts = terms.substitute(inner, {lane: variable("l")}), terms.substitute(part, {"i": variable("th")})
-        assert isinstance(counts[0], terms.Total) and isinstance(counts[1], terms.Total)
+        fold = terms.Total | terms.Largest
+        assert isinstance(counts[0], fold) and isinstance(counts[1], fold)
+        rule, extra = ("sum_slots", "") if slots.op is core.RealOp.ADD else ("max_slots", " (by omega)")
         mine = terms.substitute(terms.substitute(inner.body, {lane: variable("l")}), {k: variable("k")})
         other = terms.substitute(part.body, {part.counter: variable("k")})
         thread = terms.substitute(other, {"i": variable("th")})
         element = terms.substitute(whole.body, {whole.counter: variable("j")})
         return [
-            f"refine sum_slots _ (fun i {lane} {k} : Int => {located(show.scalar(inner.body))}) "
+            f"refine {rule} _ (fun i {lane} {k} : Int => {located(show.scalar(inner.body))}) "
             f"(fun i {lane} : Int => {show.natural(inner.count)}) "
             f"(fun {whole.counter} : Int => {located(show.scalar(whole.body))}) "
             f"(fun i {part.counter} : Int => {located(show.scalar(part.body))}) {slots.count} {n} {threads} (by omega) "
-            f"(by omega) (fun i : Int => {show.natural(part.count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_) "
+            f"(by omega){extra} (fun i : Int => {show.natural(part.count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_) "
             "(fun i i0 i1 => rfl) (fun i l th i0 i1 l0 l1 ht => ?_) (fun i l k th ht => ?_)",
             f"· show {show.natural(part.count)} = Int.toNat (({n} - i + ({threads} - 1)) / {threads})",
             "  congr 1; omega",
@@ -248,10 +251,20 @@ class Blocks:
             f"β'.mem {b} i = some (.fin (Out{b} {self.emit.functions} i)) := by",
             "  unfold gown at ib; rw [if_pos rfl] at ib",
             "  have ib := Option.some.inj ib",
+            *self._place(piece, b),
             *(f"  {one}" for one in self._written(piece, b)),
             f"  · simp only [{piece.space}.Y{b}, Out{b}]",
         ]
         return Goal(f"{piece.space}.post", "what the block leaves in the output", piece.phase.line, "\n".join(lines))
+
+    def _place(self, piece: Piece, b: int) -> list[str]:
+        """The block coordinates, from the digits of cell `i`."""
+        names = self.emit.block_names
+        if len(names) < 2:
+            return []
+        digits = piece.phase.written[b].digits
+        forms = " ".join(f"({n} := {show.integer(digits[n])})" for n in names)
+        return [f"  have g := grid_coordinates (b := b) {forms}{' (by omega)' * (1 + 2 * len(names))}"]
 
     # ------------------------------------------------------------ loops
 
@@ -437,7 +450,7 @@ class Blocks:
         ]
         parts = strided_parts(tree.op, tree.first, 2 * tree.width)
         if parts is None:
-            lines.append("  first | rfl | (simp only [sumI_foldZ])")
+            lines.append("  first | rfl | exact sumI_foldZ.symm | exact maxE_foldZ.symm.trans (maxE_fin (by omega))")
         else:
             counter, count, body, bound = parts
             whole = tree.total

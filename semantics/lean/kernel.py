@@ -185,7 +185,7 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         "set_option linter.unusedVariables false",
         "set_option linter.unusedSectionVars false",
         "set_option maxRecDepth 4000",
-        "attribute [local irreducible] foldTo sumI maxI maxE",
+        "attribute [local irreducible] foldTo sumI maxI maxE foldZ",
         "variable {R : Type} [ExactReal R]",
     ]
     for at, text in enumerate(literals):
@@ -197,12 +197,12 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         "omega | (funext j) | "
         "(apply propext; omega) | (congr 1)))",
         'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl '
-        "| (simp only [sumI_zero, maxE_zero, plus_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
+        "| (simp only [sumI_zero, maxE_zero, foldZ_zero, plus_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
         f"Int.zero_add, Int.add_zero, {names}]; done) "
-        f"| (simp (disch := omega) only [sumI_step, maxE_step, {names}]; done) "
+        f"| (simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, {names}]; done) "
         f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
         "| grind "
-        f"| ((try simp (disch := omega) only [sumI_step, maxE_step, Int.reduceToNat, {names}]) <;> grind))",
+        f"| ((try simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, Int.reduceToNat, {names}]) <;> grind))",
         'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only ['
         + names
         + "]) <;> grind) | "

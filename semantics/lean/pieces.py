@@ -13,6 +13,7 @@ from semantics.lean.lemmas import Goal
 from semantics.lean.phase import PhaseProof
 from semantics.lean.syntax import Printer
 from semantics.symbolic import terms
+from semantics.symbolic.linear import variable
 from semantics.symbolic.owners import Owner
 from semantics.symbolic.pieces import CELL, Kind, Phase, may_be_infinite
 from semantics.symbolic.state import Context, State
@@ -166,6 +167,38 @@ class Pieces:
         """The hypotheses of `place_binders`."""
         return " ".join(["hb", *(f"{n}_low {n}_high" for n in names)])
 
+    @property
+    def block_names(self) -> list[str]:
+        """The block coordinates with more than one value."""
+        return [name for name in self.coordinates if name[0] == "b"]
+
+    def grid(self) -> list[Goal]:
+        """Block numbers and block coordinates, where there are several: omega needs them apart from the
+        digits of cells."""
+        names = self.block_names
+        if len(names) < 2:
+            return []
+        line = self.context.call.span.line
+        forms = {n: variable(n) for n in names}
+        number = show.integer(linear_number(forms, "b", self.context.call.grid))
+        bounds = " ".join(f"({n}0 : 0 ≤ {n}) ({n}1 : {n} < {self.coordinates[n]})" for n in names)
+        equal = " ∧ ".join(f"{n} = {self.coordinate(n)}" for n in names)
+        return [
+            Goal(
+                "grid_number",
+                "a block's coordinates make up its number",
+                line,
+                f"theorem grid_number {{b : Nat}} (hb : b < {self.blocks}) : {self.located(number)} = (b : Int) := by omega",
+            ),
+            Goal(
+                "grid_coordinates",
+                "a block's number makes up its coordinates",
+                line,
+                f"theorem grid_coordinates {{b : Nat}} {{{' '.join(names)} : Int}} (h : {number} = (b : Int)) {bounds} :\n"
+                f"    {equal} := by omega",
+            ),
+        ]
+
     def who(self, piece: Piece, b: int) -> str:
         """The number of the thread that writes cell `i`."""
         return f"({show.integer(linear_number(piece.phase.written[b].digits, 't', self.context.call.block))} : Int)"
@@ -306,7 +339,8 @@ class Pieces:
             if b not in piece.phase.written:
                 return f"exact fun i => rd_free ({'.inl rfl' if shared else '.inr (by simp [gown])'}) {none}"
             if not shared:
-                mine = f"simp only [{space}.mine{b}] at h; unfold gown; rw [if_pos rfl]"
+                grid = "have g := grid_number hb; " if len(self.block_names) > 1 else ""
+                mine = f"{grid}simp only [{space}.mine{b}] at h; unfold gown; rw [if_pos rfl]"
                 return f"exact fun i v h => wr_own (.inr (by {mine}; exact congrArg some (by omega))) (own{b} i h)"
             if name.startswith("wr"):
                 return f"exact fun i v h => wr_own (.inl rfl) (own{b} i h)"

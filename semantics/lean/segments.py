@@ -12,7 +12,7 @@ from semantics.lean.pieces import Env, Piece, Pieces
 from semantics.lean.syntax import bexpr, iexpr
 from semantics.symbolic import terms
 from semantics.symbolic.linear import variable
-from semantics.symbolic.pieces import Butterfly, Guard, Phase, Segment
+from semantics.symbolic.pieces import Butterfly, Guard, Phase, Segment, may_be_infinite
 from semantics.symbolic.reductions import strided_parts
 
 CLOSE = "first | rfl | (ks_spec; done)"
@@ -48,7 +48,8 @@ class Segments:
                 steps.append((part, steps[-1][1]))
             else:
                 mine, received = part.rest.lanes
-                inside = {**open_, mine: False, received: False}
+                infinite = may_be_infinite(part.first)
+                inside = {**open_, mine: infinite, received: infinite}
                 steps.append((part, self.emit.piece(part.rest, inside, last, part.head)))
         code, given = f"{last.space}.code", self.emit.given(names)
         for part, piece in reversed(steps):
@@ -124,7 +125,8 @@ class Segments:
 
     def head(self, piece: Piece, name: str, stride: str, mine: int, value: str) -> str:
         """The assertion before the test of a loop of shuffles."""
-        nothing = {b: "(fun _ : Int => (0 : R))" for b in piece.phase.lanes}
+        zero = "(.ninf : Ext R)" if piece.phase.lanes[0] in piece.proof.infinite else "(0 : R)"
+        nothing = {b: f"(fun _ : Int => {zero})" for b in piece.phase.lanes}
         arguments = self.emit.arguments(piece, Env({name: stride}, {**nothing, mine: value}))
         return f"(fun (t : Nat) (σ : St R) => {piece.space}.A0 {arguments} σ)"
 
@@ -145,7 +147,14 @@ class Segments:
         space, k = piece.space, part.name
         mine, received = part.rest.lanes
         v, u = f"X{mine}", f"X{received}"
-        first = f"(fun i : Int => {self.emit.located(show.scalar(part.first))})"
+        infinite = may_be_infinite(part.first)
+        first = self.emit.located(show.extended(part.first) if infinite else show.scalar(part.first))
+        first = f"(fun i : Int => {first})"
+        kind, op, unit, wrap = (
+            ("Ext R", "Ext.max", "(.ninf : Ext R)", "(fun z : Ext R => z)")
+            if infinite
+            else ("R", "(· + ·)", "(0 : R)", "Ext.fin")
+        )
         binders = " ".join([*self.emit.functions_binders(open_), *self.emit.place_binders(names)])
         threads, own = self.emit.threads, self.emit.own(piece)
         cond, arg = bexpr(part.stmt.cond), iexpr(part.stmt.body[0].arg)  # type: ignore[union-attr]
@@ -174,7 +183,8 @@ class Segments:
         integers = [n for n in wanted if n[0] == "n"]
         known = [f"have {n} : r.iv {n[1:]} = _ := {n}" for n in integers]
         registers = ", ".join(integers)
-        value = f"(congrArg (fun z : Int => Ext.fin ({{0}} z)) (by omega))"
+        held = "{0} z" if infinite else "Ext.fin ({0} z)"
+        value = f"(congrArg (fun z : Int => {held}) (by omega))"
         begun = [name for name, _ in piece.proof.parts(piece.phase.block.before)]
         begin = []
         for name in begun:
@@ -192,7 +202,7 @@ class Segments:
             if name == f"r{part.source}":
                 there += bullet(
                     [
-                        f"refine {name}.trans (congrArg Ext.fin ?_)",
+                        f"refine {name}.trans {'?_' if infinite else '(congrArg Ext.fin ?_)'}",
                         f"have e : (t : Int) % {threads} = t := by omega",
                         "rw [e]",
                         "refine (hx t htw).trans ?_",
@@ -210,7 +220,8 @@ class Segments:
         for name in wanted:
             if name == f"r{part.source}":
                 again.append(
-                    f"first | exact {name}e | exact {name}e.trans (congrArg Ext.fin (Lean.Grind.Semiring.add_comm _ _))"
+                    f"first | exact {name}e | exact {name}e.trans (congrArg Ext.fin (Lean.Grind.Semiring.add_comm _ _)) "
+                    f"| exact {name}e.trans (Std.Commutative.comm _ _)"
                 )
             else:
                 again.append(f"exact {name}e")
@@ -222,7 +233,7 @@ class Segments:
             f"    (next : ∀ σ', Lanes launch {own} w M {self.emit.start(after)} σ' → "
             f"warpWp (warpOf launch gown b {own} w) q Q σ') :",
             f"    warpWp (warpOf launch gown b {own} w) (.seq {space}.loop q) Q σ := by",
-            "  refine warp_seq (lanes_xor (α := R) (op := (· + ·)) (e := (0 : R)) Ext.fin "
+            f"  refine warp_seq (lanes_xor (α := {kind}) (op := {op}) (e := {unit}) {wrap} "
             f"(show 32 * w + 32 ≤ {threads} by omega)",
             f"    {state} {inside} h ?_ ?_ ?_ (by simp [{space}.code, storeless]) ?_ ?_)",
             f"  · intro {k} {v} t r low high ht h",
@@ -263,22 +274,24 @@ class Segments:
 
     def _warp_sum(self, part: Butterfly) -> list[str]:
         """Tactics for `the fold over the lanes is the total`."""
+        top = part.op is core.RealOp.MAX
         same = (
-            "first | (refine sumI_congr2 (by (try dsimp only); omega) (fun k k0 k1 => ?_); "
+            f"first | (refine {'maxE' if top else 'sumI'}_congr2 (by (try dsimp only); omega) (fun k k0 k1 => ?_); "
             "(try dsimp only); ks_spec; done) | (ks_spec; done)"
         )
         if part.part is None:
-            return ["rw [← sumI_foldZ]", "refine sumI_congr (fun l l0 l1 => ?_)", "try dsimp only", same]
-        parts = strided_parts(core.RealOp.ADD, part.part, 32)
-        assert parts is not None and isinstance(part.total, terms.Total)
+            start = [] if top else ["rw [sumI_foldZ]"]
+            return [*start, "refine foldZ_congr (fun l l0 l1 => ?_)", "try dsimp only", same]
+        parts = strided_parts(part.op, part.part, 32)
+        assert parts is not None and isinstance(part.total, terms.Total | terms.Largest)
         counter, count, body, n = parts
         whole, place = part.total, self._thread_of_warp
         have = terms.substitute(body, {counter: variable("k")})
         want = terms.substitute(whole.body, {whole.counter: variable("j")})
         return [
-            "refine (foldZ_congr (fun l l0 l1 => ?_)).trans (sum_strided "
+            f"refine (foldZ_congr (fun l l0 l1 => ?_)).trans ({'max' if top else 'sum'}_strided "
             f"(fun {whole.counter} : Int => {place(show.scalar(whole.body))}) "
-            f"(fun i {counter} : Int => {place(show.scalar(body))}) 32 {n} (by omega) "
+            f"(fun i {counter} : Int => {place(show.scalar(body))}) 32 {n} (by omega){' (by omega)' if top else ''} "
             f"(fun i : Int => {show.natural(count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_))",
             *bullet(["try dsimp only", same]),
             f"· show {show.natural(count)} = Int.toNat (({n} - i + (32 - 1)) / 32)",

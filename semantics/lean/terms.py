@@ -71,6 +71,9 @@ def extended(t: Term) -> str:
             return ".ninf"
         case terms.Slot(buffer, index):
             return f"(X{buffer} {integer(index)})"
+        case terms.Largest(counter, count, body) if may_be_infinite(body):
+            function = f"(fun {counter} : Int => {_ext(body)})"
+            return f"(foldZ Ext.max (.ninf : Ext R) {function} {natural(count)})"
         case terms.Largest(counter, count, body) if not count.is_constant:
             return f"(maxE (fun {counter} : Int => {scalar(body)}) {natural(count)})"
         case terms.Binary(core.RealOp.MAX, a, b) if may_be_infinite(a) or may_be_infinite(b):
@@ -79,13 +82,18 @@ def extended(t: Term) -> str:
             return f".fin {scalar(t)}"
 
 
+def _ext(t: Term) -> str:
+    """`extended`, of plain type."""
+    return f"({extended(t)} : Ext R)"
+
+
 def may_be_infinite(t: Term) -> bool:
     """Whether the value can be -infinity, so that it has no scalar."""
     match t:
         case terms.NegInf() | terms.Slot():
             return True
-        case terms.Largest(_, count, _):
-            return not count.is_constant
+        case terms.Largest(_, count, body):
+            return not count.is_constant or may_be_infinite(body)
         case terms.Binary(core.RealOp.MAX, a, b):
             return may_be_infinite(a) and may_be_infinite(b)
         case _:

@@ -197,16 +197,17 @@ class Walker:
         if list(self.threads) != ["tX"] or self.threads["tX"] % 32:
             raise Unsupported("shuffles in a block that is not a row of whole warps", line)
         first = state.reals.get(shuffle.src)
-        if first is None or may_be_infinite(first):
-            raise Unsupported("a reduction by shuffles of what may be -infinity", line)
+        if first is None:
+            raise Unsupported("a reduction by shuffles of a value that is not known", line)
+        cell = terms.Slot if may_be_infinite(first) else terms.Cell
         name = f"w{next(self._numbers)}"
         w, t = variable(name), variable("tX")
         needed = liveness.before_one(stmt, live)
         mine, received = 900 + 2 * next(self._numbers), 901 + 2 * next(self._numbers)
-        head = state.only(*needed).with_int(stride, w).with_real(shuffle.src, terms.Cell(mine, t))
+        head = state.only(*needed).with_int(stride, w).with_real(shuffle.src, cell(mine, t))
         if integer(shuffle.arg, head, self.context) != w:
             raise Unsupported("a shuffle whose distance is not the counter of its loop", line)
-        inside = head.with_real(shuffle.dst, terms.Cell(received, t))
+        inside = head.with_real(shuffle.dst, cell(received, t))
         phase, end, _ = self._phase(
             Kind.READ,
             rest,
@@ -219,19 +220,21 @@ class Walker:
         )
         wanted = head.with_int(stride, quotient(w, 2, False)).with_real(shuffle.src, None)
         got = end.reals.get(shuffle.src)
-        added = {terms.Cell(mine, t), terms.Cell(received, t)}
+        both = {cell(mine, t), cell(received, t)}
+        known = (core.RealOp.MAX,) if cell is terms.Slot else (core.RealOp.ADD,)
         match got:
-            case terms.Binary(core.RealOp.ADD, terms.Cell() as a, terms.Cell() as b) if {a, b} == added:
+            case terms.Binary(op, a, b) if {a, b} == both and op in known:
                 pass
             case _:
-                raise Unsupported("a reduction by shuffles that does not add", line)
+                raise Unsupported("a reduction by shuffles that neither adds nor takes the maximum", line)
         if end.with_real(shuffle.src, None) != wanted:
             raise Unsupported("a reduction by shuffles that changes other registers", line)
         counter = f"q{next(self._numbers)}"
         lane = quotient(t, 32, False).scale(32) + variable(counter)
-        total: Term = terms.Total(counter, literal(32), terms.substitute(first, {"tX": lane}))
+        fold = terms.Total if op is core.RealOp.ADD else terms.Largest
+        total: Term = fold(counter, literal(32), terms.substitute(first, {"tX": lane}))
         part: Term | None = reductions.lane_term(first, "i")
-        whole = reductions.strided_whole(core.RealOp.ADD, part, 32, counter) if part is not None else None
+        whole = reductions.strided_whole(op, part, 32, counter) if part is not None else None
         if whole is None:
             part = None
         else:
@@ -244,7 +247,7 @@ class Walker:
         rest_phase = replace(phase, lanes=(mine, received))
         start = terms.substitute(first, {"tX": CELL})
         return Butterfly(
-            stmt, line, name, shuffle.src, shuffle.dst, start, total, head, rest_phase, part
+            stmt, line, name, op, shuffle.src, shuffle.dst, start, total, head, rest_phase, part
         ), done
 
     def _phase(

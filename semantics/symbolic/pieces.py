@@ -58,7 +58,8 @@ class Phase:
 
 @dataclass(frozen=True, slots=True)
 class Butterfly:
-    """A loop of xor shuffles with strides 16, 8, 4, 2, 1 (`name`) that adds up register `source`.
+    """A loop of xor shuffles with strides 16, 8, 4, 2, 1 (`name`) that folds register `source`
+    by `op`.
     `first` is what it holds at the start, a term in `i`, the thread number; `total` what it holds in the end.
     `rest` is the code of a round behind the shuffle: register `source` holds `lanes[0]` by thread number,
     register `dest` has received `lanes[1]`. `head` is the state before the test of the loop.
@@ -67,6 +68,7 @@ class Butterfly:
     stmt: core.While
     line: int
     name: str
+    op: core.RealOp
     source: int
     dest: int
     first: Term
@@ -184,8 +186,8 @@ def may_be_infinite(t: Term) -> bool:
     match t:
         case terms.NegInf() | terms.Slot():
             return True
-        case terms.Largest(_, count, _):
-            return not count.is_constant
+        case terms.Largest(_, count, body):
+            return not count.is_constant or may_be_infinite(body)
         case terms.Binary(core.RealOp.MAX, a, b):
             return may_be_infinite(a) and may_be_infinite(b)
         case _:

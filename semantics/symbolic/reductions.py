@@ -50,13 +50,12 @@ def exhaustive(guards: Sequence[tuple[Condition, ...]]) -> bool:
 
 def reduced(op: core.RealOp, part: Term, threads: int, name: str) -> Term | None:
     """The whole that the parts `part` (a term in `i`) of `threads` threads make up: a fold over one
-    counter `name` when the threads take the elements in strides, else the fold of the parts."""
+    counter `name`. None when the parts are folds that do not take the elements in strides."""
     strided = strided_whole(op, part, threads, name)
-    if strided is not None:
+    if strided is not None or isinstance(part, terms.Total | terms.Largest):
         return strided
-    if op is core.RealOp.ADD:
-        return terms.Total(name, literal(threads), terms.substitute(part, {"i": variable(name)}))
-    return None
+    whole = terms.Total if op is core.RealOp.ADD else terms.Largest
+    return whole(name, literal(threads), terms.substitute(part, {"i": variable(name)}))
 
 
 def strided_parts(op: core.RealOp, part: Term, threads: int) -> tuple[str, Linear, Term, int] | None:
@@ -162,6 +161,8 @@ def _below_32(term: Term, name: str) -> Term:
                 return terms.OfInt(index(n))
             case terms.Total(counter, count, body):
                 return terms.Total(counter, index(count), walk(body))
+            case terms.Largest(counter, count, body):
+                return terms.Largest(counter, index(count), walk(body))
             case _:
                 return t
 
@@ -170,27 +171,33 @@ def _below_32(term: Term, name: str) -> Term:
 
 @dataclass(frozen=True, slots=True)
 class Warps:
-    """What `whole_of_warps` finds: slots of array `array`, each with the sum over 32 lanes of partial sums
-    of threads; `part` is the partial sum of thread `i`, `bound` how many elements there are."""
+    """What `fold_of_slots` finds: `count` slots of array `array`, each with the fold `lanes` over 32 lanes of
+    partial results of threads; `part` is the partial result of thread `i`, `bound` how many elements there
+    are."""
 
+    op: core.RealOp
     array: int
     count: int
-    lanes: terms.Total
-    part: terms.Total
+    lanes: terms.Total | terms.Largest
+    part: terms.Total | terms.Largest
     bound: int
 
 
-def sum_of_slots(term: Term, values: Mapping[int, Term]) -> Warps | None:
-    """A sum over all slots of an array that hold sums of warps."""
+def fold_of_slots(term: Term, values: Mapping[int, Term]) -> Warps | None:
+    """A fold over all slots of an array that hold folds of warps."""
     match term:
-        case terms.Total(w, Linear(count, ()), terms.Cell(array, index)) if (
-            index == variable(w) and array in values
-        ):
-            pass
+        case terms.Total(w, Linear(count, ()), terms.Cell(array, index)):
+            op = core.RealOp.ADD
+        case terms.Largest(w, Linear(count, ()), terms.Slot(array, index)):
+            op = core.RealOp.MAX
         case _:
             return None
-    match values[array]:
-        case terms.Total(lane, Linear(32, ()), terms.Total() as inner) as lanes:
+    if index != variable(w) or array not in values:
+        return None
+    match op, values[array]:
+        case core.RealOp.ADD, terms.Total(lane, Linear(32, ()), terms.Total() as inner) as lanes:
+            pass
+        case core.RealOp.MAX, terms.Largest(lane, Linear(32, ()), terms.Largest() as inner) as lanes:
             pass
         case _:
             return None
@@ -198,12 +205,12 @@ def sum_of_slots(term: Term, values: Mapping[int, Term]) -> Warps | None:
     part = terms.substitute(thread, {lane: variable("i") - variable("slot").scale(32)})
     if "slot" in terms.names(part) or lane in terms.names(part):
         return None
-    assert isinstance(part, terms.Total)
-    parts = strided_parts(core.RealOp.ADD, part, 32 * count)
-    return None if parts is None else Warps(array, count, lanes, part, parts[3])
+    assert isinstance(part, terms.Total | terms.Largest)
+    parts = strided_parts(op, part, 32 * count)
+    return None if parts is None else Warps(op, array, count, lanes, part, parts[3])
 
 
 def whole_of_warps(term: Term, shared: Mapping[int, Contents], name: str) -> Term | None:
-    """The one sum that such a sum is."""
-    found = sum_of_slots(term, {b: c.value for b, c in shared.items()})
-    return None if found is None else strided_whole(core.RealOp.ADD, found.part, 32 * found.count, name)
+    """The one fold that such a fold is."""
+    found = fold_of_slots(term, {b: c.value for b, c in shared.items()})
+    return None if found is None else strided_whole(found.op, found.part, 32 * found.count, name)

@@ -71,6 +71,12 @@ def test_a_reduction_by_shuffles_leaves_the_sum_of_the_warp() -> None:
     assert written.digits["tX"] == literal(0)
 
 
+def test_a_tree_over_half_of_the_partial_sums_makes_up_no_sum() -> None:
+    with pytest.raises(Unsupported, match="do not make up one sum") as refused:
+        pieces(sources.TREE.replace("blockDim.x / 2", "blockDim.x / 4"), "gemv", M=3, N=41)
+    assert refused.value.line == 10
+
+
 @pytest.mark.parametrize(
     ("source", "name", "axes", "old", "why", "line"),
     [
