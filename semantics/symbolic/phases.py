@@ -189,7 +189,7 @@ class Walker:
             raise Unsupported("warp operations outside a loop that begins with a shuffle", line)
         shuffle, rest = stmt.body[0], stmt.body[1:]
         stride = halved_register(stmt)
-        kind = shuffle.kind is core.ShflKind.XOR and shuffle.width == 32
+        kind = shuffle.kind is core.ShflKind.XOR and shuffle.width == 32 and shuffle.mask is None
         if not kind or stride is None or shuffle.dst == shuffle.src or has_shuffle(rest):
             raise Unsupported("warp operations other than a reduction by xor shuffles", line)
         if state.ints.get(stride) != literal(16) or integer(shuffle.arg, state, self.context) != literal(16):
