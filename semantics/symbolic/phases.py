@@ -88,6 +88,11 @@ class Walker:
                     phase, state, shared = self._silent(pending, state, shared, before, reads_now, names)
                     found.append(phase)
                     pending = []
+                if isinstance(stmt, core.If) and whole and not stmt.other and not rest:
+                    inner, state, shared = self._pieces(
+                        stmt.then, state, shared, after, read_after, names, True
+                    )
+                    return [*found, Guard(stmt, stmt.span.line), *inner], state, shared
                 if not isinstance(stmt, core.While):
                     raise Unsupported("a barrier under a condition", stmt.span.line)
                 loop, state, shared = self._loop(stmt, state, shared, live, reads, names)

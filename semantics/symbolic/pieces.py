@@ -80,7 +80,7 @@ class Butterfly:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition around the rest of a phase that every thread of the launch meets."""
+    """A condition around the rest of a phase or of a kernel that every thread of the launch meets."""
 
     stmt: core.If
     line: int
@@ -127,7 +127,7 @@ class Loop:
     body: tuple["Piece", ...]
 
 
-Piece = Phase | Segment | Tree | Loop
+Piece = Phase | Segment | Tree | Loop | Guard
 
 
 def has_barrier(stmts: Sequence[core.Stmt]) -> bool:
