@@ -10,7 +10,7 @@ from semantics.lean.kernel import context_facts
 from semantics.lean.loops import loop, loop_block, tree_block
 from semantics.lean.lemmas import BOOL, Goal, bullet
 from semantics.lean.pieces import SELF, Env, Piece, Pieces
-from semantics.lean.segments import Made, Segments
+from semantics.lean.segments import Made, Segments, guarded
 from semantics.lean.syntax import bexpr
 from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
@@ -119,7 +119,7 @@ class Blocks:
             last = at == len(made) - 1
             own = warps[at].code if at in warps else f"{space}.code"
             if isinstance(piece, Guard):
-                code = f"(.ite {bexpr(piece.stmt.cond)} {code} .skip)"
+                code = guarded(piece, code)
             elif isinstance(piece, Tree | Loop):
                 code = own if last else f"(.seq {own} {code})"
             elif piece.kind is Kind.BARRIER:
@@ -142,7 +142,7 @@ class Blocks:
         text = [
             f"theorem {name}.holds {binders} {{β : BSt R}} (h : Each launch {self.emit.start(*target)} β) :",
             f"    ∀ t : Nat, t < {self.emit.threads} → ({cond} : BExpr).ok (launch.env b t) (β.thread t) ∧ "
-            f"({cond} : BExpr).val (launch.env b t) (β.thread t) := by",
+            f"{'' if piece.holds else '¬ '}({cond} : BExpr).val (launch.env b t) (β.thread t) := by",
             "  intro t ht",
             f"  obtain ⟨{', '.join([*parts, '_'])}⟩ := h t ht",
             *(f"  have {k} : (β.thread t).iv {k[1:]} = _ := {k}" for k in integers),
@@ -154,9 +154,10 @@ class Blocks:
         ]
         what = "every thread meets the condition"
         self.emit.items.append(Goal(f"{name}.holds", what, piece.line, "\n".join(text)))
+        side = ".inl" if piece.holds else ".inr"
         holds = f"({name}.holds {given} {h} t ht)"
         return [
-            f"refine kernel_ite (fun t ht => {holds}.1) (.inl ⟨fun t ht => {holds}.2, ?_⟩)",
+            f"refine kernel_ite (fun t ht => {holds}.1) ({side} ⟨fun t ht => {holds}.2, ?_⟩)",
             f"have h{n} := {h}",
         ]
 

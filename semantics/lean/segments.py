@@ -18,6 +18,12 @@ from semantics.symbolic.reductions import strided_parts
 CLOSE = "first | rfl | (ks_spec; done)"
 
 
+def guarded(guard: Guard, code: str) -> str:
+    """The conditional around a piece of code."""
+    cond = bexpr(guard.stmt.cond)
+    return f"(.ite {cond} {code} .skip)" if guard.holds else f"(.ite {cond} .skip {code})"
+
+
 @dataclass(slots=True)
 class Made:
     """An emitted segment: its first and last piece, its code, and the theorem about a warp."""
@@ -56,7 +62,7 @@ class Segments:
             if isinstance(part, Phase):
                 code = f"(app {piece.space}.code {code})"
             elif isinstance(part, Guard):
-                code = f"(.ite {bexpr(part.stmt.cond)} {code} .skip)"
+                code = guarded(part, code)
             else:
                 code = f"(.seq {piece.space}.loop {code})"
         lines: list[str] = []
@@ -99,6 +105,7 @@ class Segments:
     ) -> list[str]:
         """The theorem that a condition holds for every thread, and tactics that go inside."""
         cond, space, given = bexpr(part.stmt.cond), piece.space, self.emit.given(names)
+        sign = "" if part.holds else "¬ "
         binders = " ".join([*self.emit.functions_binders(open_), *self.emit.place_binders(names)])
         end = [name for name, _ in piece.proof.parts(piece.phase.block.goal)]
         integers = [n for n in end if n[0] == "n"]
@@ -107,7 +114,7 @@ class Segments:
         at = "{t : Nat} (ht : t < " + str(self.emit.threads) + ") {s : St R}"
         text = [
             f"theorem {space}.guard {binders} {at} (hs : {self.emit.end(piece)} t s) :",
-            f"    ({cond} : BExpr).ok (launch.env b t) s.reg ∧ ({cond} : BExpr).val (launch.env b t) s.reg ∧ "
+            f"    ({cond} : BExpr).ok (launch.env b t) s.reg ∧ {sign}({cond} : BExpr).val (launch.env b t) s.reg ∧ "
             f"{self.emit.start(after)} t s := by",
             f"  obtain ⟨{', '.join([*end, '_'])}⟩ := hs",
             *(f"  have {n} : {f.replace('E.', '(launch.env b t : Env R).')} := rfl" for n, f in known.items()),
@@ -117,9 +124,10 @@ class Segments:
         ]
         what = "every thread meets the condition"
         self.emit.items.append(Goal(f"{space}.guard", what, part.line, "\n".join(text)))
+        side = ".inl" if part.holds else ".inr"
         use = f"{space}.guard {given} hv ({h}.lane l hl hv)"
         return [
-            f"refine warp_ite (fun l hl hv => ({use}).1) (.inl ⟨fun l hl hv => ({use}).2.1, ?_⟩)",
+            f"refine warp_ite (fun l hl hv => ({use}).1) ({side} ⟨fun l hl hv => ({use}).2.1, ?_⟩)",
             f"have {new} := {h}.imp (fun t ht _ s hs => ({space}.guard {given} ht hs).2.2)",
         ]
 

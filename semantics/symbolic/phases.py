@@ -23,6 +23,7 @@ from semantics.symbolic.pieces import (
     Tree,
     Written,
     accesses,
+    guard,
     has_barrier,
     has_shuffle,
     may_be_infinite,
@@ -88,11 +89,12 @@ class Walker:
                     phase, state, shared = self._silent(pending, state, shared, before, reads_now, names)
                     found.append(phase)
                     pending = []
-                if isinstance(stmt, core.If) and whole and not stmt.other and not rest:
+                around = guard(stmt)
+                if around is not None and whole and not rest:
                     inner, state, shared = self._pieces(
-                        stmt.then, state, shared, after, read_after, names, True
+                        around.rest, state, shared, after, read_after, names, True
                     )
-                    return [*found, Guard(stmt, stmt.span.line), *inner], state, shared
+                    return [*found, around, *inner], state, shared
                 if not isinstance(stmt, core.While):
                     raise Unsupported("a barrier under a condition", stmt.span.line)
                 loop, state, shared = self._loop(stmt, state, shared, live, reads, names)
@@ -164,9 +166,10 @@ class Walker:
             read, state, shared = self._phase(Kind.READ, run, first, state, shared, here, later, names)
             parts.append(read)
             run = []
-            if isinstance(stmt, core.If) and not stmt.other and at == len(queue) - 1 and kind is Kind.LAST:
-                parts.append(Guard(stmt, stmt.span.line))
-                queue += stmt.then
+            around = guard(stmt)
+            if around is not None and at == len(queue) - 1 and kind is Kind.LAST:
+                parts.append(around)
+                queue += around.rest
                 continue
             after = liveness.before(stmts[at + 1 :], live)
             butterfly, state = self._butterfly(

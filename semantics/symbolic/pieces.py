@@ -80,10 +80,28 @@ class Butterfly:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition around the rest of a phase or of a kernel that every thread of the launch meets."""
+    """A condition around the rest of a phase or of a kernel that every thread of the launch meets, or, unless
+    `holds`, that none does."""
 
     stmt: core.If
     line: int
+    holds: bool
+
+    @property
+    def rest(self) -> tuple[core.Stmt, ...]:
+        """The code inside."""
+        return self.stmt.then if self.holds else self.stmt.other
+
+
+def guard(stmt: core.Stmt) -> Guard | None:
+    """A conditional with one empty side."""
+    match stmt:
+        case core.If(_, _, ()):
+            return Guard(stmt, stmt.span.line, True)
+        case core.If(_, (), _):
+            return Guard(stmt, stmt.span.line, False)
+        case _:
+            return None
 
 
 @dataclass(frozen=True, slots=True)
