@@ -63,7 +63,40 @@ theorem sum_slots (F : Int → R) (h : Int → Int → Int → R) (cnt : Int →
   have e : h w l = g ((32 : Nat) * w + l) := funext fun k => hh w l k _ rfl
   rw [hn w l ((32 : Nat) * w + l) w0 w1 l0 l1 rfl, e]
 
+theorem maxE_congr2 (hn : n = m) (h : ∀ i : Int, 0 ≤ i → i < n → f i = g i) : maxE f n = maxE g m := by
+  subst hn
+  rw [maxE_foldZ, maxE_foldZ]
+  exact foldZ_congr fun i h0 h1 => congrArg Ext.fin (h i h0 h1)
+
+/-- The maximum over slots that hold maxima of warps. -/
+theorem max_slots (F : Int → Ext R) (h : Int → Int → Int → R) (cnt : Int → Int → Nat) (f : Int → R)
+    (g : Int → Int → R) (W n T : Nat) (hT : T = 32 * W) (hW : 0 < W) (h0 : 0 < n) (count : Int → Nat)
+    (hc : ∀ t : Int, 0 ≤ t → t < T → count t = ((n - t + ((T : Int) - 1)) / T).toNat)
+    (hg : ∀ t k j : Int, j = t + T * k → g t k = f j)
+    (hF : ∀ w : Int, 0 ≤ w → w < W → F w = foldZ Ext.max (.ninf : Ext R) (fun l => maxE (h w l) (cnt w l)) 32)
+    (hn : ∀ w l t : Int, 0 ≤ w → w < W → 0 ≤ l → l < 32 → t = 32 * w + l → cnt w l = count t)
+    (hh : ∀ w l k t : Int, t = 32 * w + l → h w l k = g t k) :
+    foldZ Ext.max (.ninf : Ext R) F W = .fin (maxI f n) := by
+  subst hT
+  rw [foldZ_congr hF, ← max_strided f g (32 * W) n (by omega) h0 count hc hg,
+    ← foldZ_nest (f := fun t => maxE (g t) (count t)) 32 W]
+  refine foldZ_congr fun w w0 w1 => foldZ_congr fun l l0 l1 => ?_
+  have e : h w l = g ((32 : Nat) * w + l) := funext fun k => hh w l k _ rfl
+  rw [hn w l ((32 : Nat) * w + l) w0 w1 l0 l1 rfl, e]
+
 end sums
+
+section folds
+variable {α : Type} {op : α → α → α} {e : α} {f : Int → α} {k : Int}
+
+theorem foldZ_zero : foldZ op e f 0 = e := rfl
+
+theorem foldZ_step (hk : 0 ≤ k) : foldZ op e f (k + 1).toNat = op (foldZ op e f k.toNat) (f k) := by
+  obtain ⟨n, rfl⟩ := Int.eq_ofNat_of_zero_le hk
+  have h : ((n : Int) + 1).toNat = n + 1 := by omega
+  rw [h, Int.toNat_natCast]; rfl
+
+end folds
 
 section owners
 variable {L : Launch} {own : Nat → Int → Option Nat} {a : Nat} {i : Int} {t : Nat}
