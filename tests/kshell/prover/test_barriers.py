@@ -18,9 +18,15 @@ def test_a_row_that_a_block_adds_up_in_a_tree_is_proven_at_a_ragged_size() -> No
     assert any(one.title == "the partial results of the threads make up the whole" for one in seen)
 
 
-def test_a_tree_over_shifted_elements_is_not_proven() -> None:
-    proof, _, _, _ = prove(sources.TREE.replace("row * N + k]", "row * N + k + 1]"), "gemv", M=3, N=41)
+def test_a_sum_by_shuffles_is_proven() -> None:
+    proof, seen, _, _ = prove(sources.WARP, "gemv", M=8, N=32)
+    assert proof.reason == ""
+    assert proof.status is ProofStatus.PROVEN
+    assert any(one.title == "the shuffles leave the sum of the warp in every lane" for one in seen)
+
+
+def test_a_sum_of_something_else_by_shuffles_is_not_proven() -> None:
+    proof, _, _, _ = prove(sources.WARP.replace("] * x[", "] + x["), "gemv", M=8, N=32)
     assert proof.status is ProofStatus.UNPROVEN
-    still_open = [one for one in proof.obligations if one.status is not ProofStatus.PROVEN]
-    assert (still_open[0].line, still_open[0].title) == (6, "the read of A is in bounds and initialised")
-    assert any(one.title == "the value stored into y is what the spec says" for one in still_open)
+    (first, *_) = [one for one in proof.obligations if one.status is not ProofStatus.PROVEN]
+    assert (first.line, first.title) == (7, "the value stored into y is what the spec says")
