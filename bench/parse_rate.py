@@ -3,11 +3,12 @@
     python bench/parse_rate.py FOLDER [--json]
 
 Such a file has host code around its kernels, which no candidate has. Each file is adapted by rule, never
-by hand: includes, host functions and what only they use are cut, wrapping namespaces and `extern "C"`
-blocks are opened, and a launcher is added that launches every kernel once, its parameters being the
-kernels' own (a pointer to vectors is cast from one to scalars; a type parameter is float, an integer one
-the number in the file's own launch, its default or 4). The adapted text is loaded as any candidate is; a
-file counts when that succeeds.
+by hand: includes (but those of cooperative groups), host functions and what only they use are cut,
+wrapping namespaces and `extern "C"` blocks are opened, and a launcher is added that launches every kernel
+once, its parameters being the kernels' own (a pointer to vectors is cast from one to scalars; a type
+parameter is float, an integer one the number in the file's own launch, its default or 4; a `__constant__`
+array is filled from a parameter). The adapted text is loaded as any candidate is; a file counts when that
+succeeds.
 """
 
 import argparse
@@ -27,6 +28,7 @@ _KERNEL = re.compile(
     r"(?P<head>[^{;]*?)\b(?P<name>(?!__launch_bounds__)\w+)\s*\((?P<params>[^{;()]*)\)\s*\{",
     re.DOTALL,
 )
+_CONSTANT = re.compile(r"__constant__\s+(\w+)\s+(\w+)\s*\[([^\]]+)\]\s*;")
 _DEVICE = ("__global__", "__device__", "__constant__")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -96,6 +98,7 @@ def device_side(text: str) -> str:
     """What a candidate takes of a file: kernels, helpers, and the macros, types and constants they use."""
     items = chunks(strip_comments(text))
     kept = {k for k, item in enumerate(items) if any(word in _head(item) for word in _DEVICE)}
+    kept |= {k for k, item in enumerate(items) if re.match(r"#\s*include\s*<cooperative_groups", item)}
     while True:
         used = {w for k in kept for w in _WORD.findall(items[k])}
         more = {k for k, item in enumerate(items) if k not in kept and _defines(item) & used}
@@ -141,6 +144,11 @@ def with_launcher(device: str, whole: str) -> str:
             args.append(name if scalars == kind else f"reinterpret_cast<{kind}>({name})")
         targs = _template_arguments(kernel["name"], kernel["template"], whole)
         launches.append(f"    {kernel['name']}{targs}<<<2, 256, 8192>>>({', '.join(args)});")
+    for kind, name, extent in _CONSTANT.findall(device):
+        scalars = re.sub(r"\b(float|double|int|uint)[234]\b", r"\1", kind)
+        params[f"{name}_values"] = f"const {scalars}*"
+        copied = f"{name}, {name}_values, ({extent}) * sizeof({kind}), 0, cudaMemcpyDeviceToDevice"
+        launches.insert(0, f"    cudaMemcpyToSymbol({copied});")
     declared = ", ".join(f"{kind} {name}" for name, kind in params.items())
     return f"{device}\nvoid launch({declared}) {{\n" + "\n".join(launches) + "\n}\n"
 

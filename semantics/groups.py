@@ -25,11 +25,20 @@ _COMBINE = {"plus": "v + w", "greater": "v > w ? v : w", "less": "v < w ? v : w"
 _SCALARS = ("float", "double", "int", "unsigned")
 
 
-def rewrite(tokens: list[Tok]) -> list[Tok]:
-    """The tokens without cooperative groups. Raises Refusal for a use of them that is outside."""
-    if not any(t.text == _LIBRARY for t in tokens):
+def rewrite(tokens: list[Tok], headers: frozenset[str]) -> list[Tok]:
+    """The tokens without cooperative groups; `headers` are those that the source includes. Raises Refusal for
+    a use of them that is outside, or whose header is missing."""
+    first = next((t for t in tokens if t.text == _LIBRARY), None)
+    if first is None:
         return tokens
-    return _Groups(tokens).run()
+    if "cooperative_groups.h" not in headers:
+        raise Refusal("cooperative groups need their header", first.span, "#include <cooperative_groups.h>")
+    groups = _Groups(tokens)
+    out = groups.run()
+    if groups.helpers and "cooperative_groups/reduce.h" not in headers:
+        hint = "#include <cooperative_groups/reduce.h>"
+        raise Refusal("reductions of groups need their header", first.span, hint)
+    return out
 
 
 def mask_of(size: int) -> str:

@@ -10,7 +10,7 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedToken
 from lark.lexer import Lexer
 
-from semantics import ast, groups, specialise
+from semantics import ast, constants, groups, specialise
 from semantics.build import Builder
 from semantics.lexer import REFUSED_WORDS, Tok, tokenize
 from semantics.preprocess import preprocess
@@ -41,7 +41,8 @@ def _parser() -> Lark:
 def parse(source: str) -> ast.Module:
     """The module of a candidate's text. Raises Refusal."""
     pre = preprocess(tokenize(source))
-    tokens = _classify(_unscoped(groups.rewrite(pre.tokens)))
+    headers = frozenset(i.name.strip('<>"') for i in pre.includes)
+    tokens = _classify(_unscoped(groups.rewrite(pre.tokens, headers)))
     if not tokens:
         raise Refusal("the source is empty", NOWHERE, "write at least one __global__ kernel and a launcher")
     _check_nesting(tokens)
@@ -49,7 +50,7 @@ def parse(source: str) -> ast.Module:
         items = _parser().parse(cast(Any, tokens))
     except UnexpectedToken as error:
         raise _unexpected(error, tokens) from None
-    whole = specialise.rewrite(tuple(cast(list[ast.Item], items)))
+    whole = constants.rewrite(specialise.rewrite(tuple(cast(list[ast.Item], items))))
     module = ast.Module(pre.includes, pre.defines, whole, pre.skipped)
     _check_depth(module)
     return module

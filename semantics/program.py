@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from semantics import ast
+from semantics.constants import BYTES, ROOM
 from semantics.convert import convert, to_int
 from semantics.core import (
     Barrier,
@@ -115,7 +116,7 @@ class Program:
         bound = bind(self.launcher, self.unit, ints, reals)
         for name, size in bound.workspaces.items():
             buffers[name] = size
-        calls = tuple(self._call(launch, bound) for launch in bound.launches)
+        calls = tuple(self._call(launch, bound, buffers) for launch in bound.launches)
         return Plan(calls, buffers, tuple(bound.workspaces))
 
     def _parameters(
@@ -189,7 +190,7 @@ class Program:
             out.append(converted)
         return out
 
-    def _call(self, launch: BoundLaunch, bound: Bound) -> KernelCall:
+    def _call(self, launch: BoundLaunch, bound: Bound, buffers: dict[str, tuple[int, str]]) -> KernelCall:
         f = self.kernels[launch.kernel]
         kernel = self.kernel(launch.kernel, launch.targs)
         self._check_bounds(f, launch)
@@ -202,6 +203,9 @@ class Program:
                 f"{f.name} uses {total} bytes of shared memory; the limit is {SHARED_LIMIT}", launch.span
             )
         args = tuple(_argument(v, bound, launch) for v in self._arguments(launch))
+        for p, value in zip(f.params, args, strict=True):
+            if BYTES + p.name in bound.constants:
+                _check_filled(p, value, bound.constants, buffers)
         return KernelCall(kernel, launch.grid, launch.block, launch.shared_bytes, args, launch.span)
 
     def _check_bounds(self, f: ast.Function, launch: BoundLaunch) -> None:
@@ -230,6 +234,25 @@ def _argument(value: Value, bound: Bound, launch: BoundLaunch) -> str | int | Fr
     if known is None:
         raise Refusal("a launch argument leaves the range of its parameter's type", launch.span, "use size_t")
     return known
+
+
+def _check_filled(
+    p: ast.Param,
+    value: str | int | Fraction,
+    known: dict[str, int],
+    buffers: dict[str, tuple[int, str]],
+) -> None:
+    """A constant array takes the whole of the buffer behind it, and has room for it."""
+    count, elem = buffers[str(value)]
+    size, room = known[BYTES + p.name], known[ROOM + p.name]
+    if size != count * element_width(elem):
+        raise Refusal(
+            f"{size} bytes are copied to {p.name}; {value} has {count * element_width(elem)}",
+            p.span,
+            "copy the whole buffer",
+        )
+    if size > room:
+        raise Refusal(f"{size} bytes are copied to {p.name}, which has {room}", p.span, "make it larger")
 
 
 def element_width(elem: str) -> int:

@@ -12,6 +12,7 @@ from semantics.parser import parse
 from semantics.printer import print_module
 from semantics.program import load
 from tests.semantics.corpus_tasks import REFERENCES, inputs_of, kernels, task_of
+from tests.semantics.differential.test_more_language import BODIES, CONSTANTS, source_of
 from tests.semantics.random_kernels import random_kernel
 
 PRELUDE = "#define KSHELL_WORKSPACE(T, n) ((T*)0)\n"
@@ -46,6 +47,25 @@ def test_printed_corpus_kernel_lowers_to_the_same_kernels(path: Path) -> None:
     program = load(path.read_text())
     again = load(print_module(program.module))
     assert list(again.lowered.values()) == list(program.lowered.values())
+
+
+def test_every_construct_compiles_with_nvcc_where_it_is_installed(tmp_path: Path) -> None:
+    nvcc = shutil.which("nvcc")
+    assert len(BODIES) >= 20
+    if nvcc is None:
+        return
+    files = []
+    for k, text in enumerate([CONSTANTS, source_of("\n".join(f"{{ {body} }}" for body in BODIES.values()))]):
+        files.append(tmp_path / f"constructs_{k}.cu")
+        files[-1].write_text(text)
+    for file in files:
+        done = subprocess.run(
+            [nvcc, "-std=c++17", *_ARCHITECTURES, "-fatbin", "-o", str(file.with_suffix(".o")), str(file)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
 
 
 _ARCHITECTURES = [f"-gencode=arch=compute_{number},code=sm_{number}" for number in (80, 90)]

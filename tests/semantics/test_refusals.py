@@ -190,6 +190,10 @@ SOURCES = {
     "auto g = cg::this_grid(); }\n": (4, 12, "namespaces are outside the language"),
     "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n__global__ void k(float* y) {\n"
     "auto g = cg::this_thread_block(); g.shfl(1, 2); }\n": (4, 37, "shfl of this group is outside the language"),
+    "namespace cg = cooperative_groups;\n": (1, 16, "cooperative groups need their header"),
+    "#include <cooperative_groups.h>\n__global__ void k(float* y) {\nauto g = cooperative_groups::tiled_partition<4>("
+    "cooperative_groups::this_thread_block());\ny[0] = cooperative_groups::reduce(g, 1.0f, "
+    "cooperative_groups::plus<float>()); }\n": (3, 10, "reductions of groups need their header"),
     "using namespace thrust;\n": (1, 17, "only `using namespace std;`"),
     "#undef A\n": (1, 1, "`#undef` is outside the language"),
     "#define F(a, b) a + b\nconstexpr int c = F(1);\n": (2, 19, "macro F takes 2 arguments, not 1"),

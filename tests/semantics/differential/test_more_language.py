@@ -12,6 +12,7 @@ from semantics.lean.syntax import check_provable
 from semantics.parser import parse
 from semantics.printer import print_module
 from semantics.program import load
+from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
 from tests.semantics.corpus_tasks import make_task
 from tests.semantics.differential.test_shim_and_interpreter import both
@@ -55,6 +56,7 @@ BODIES = {
 PRELUDE = """
 #include <cstdio>
 #include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
 namespace cg = cooperative_groups;
 using namespace std;
 #define HAS_WIDTH
@@ -115,6 +117,58 @@ def test_all_constructs_give_the_same_on_both(builds: Path) -> None:
         part = slice(128 * at, 128 * (at + 1))
         np.testing.assert_allclose(mine[part], theirs[part], rtol=2e-5, atol=2e-6, err_msg=name)
         assert len(set(mine[part].tolist())) > 1, name
+
+
+CONSTANTS = """
+__constant__ float weights[8];
+__constant__ float2 shifts[4];
+__device__ float weighted(float v, int k) { return v * weights[k]; }
+__global__ void k(const float* x, float* y, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    y[i] = weighted(x[i], i % 5) + weights[i % 3] + shifts[i % 4].y;
+}
+void launch(const float* x, const float* w, const float* s, float* y, int n, int taps) {
+    cudaMemcpyToSymbol(weights, w, taps * sizeof(float), 0, cudaMemcpyDeviceToDevice);
+    cudaMemcpyToSymbol(shifts, s, 8 * sizeof(float), 0, cudaMemcpyDeviceToDevice);
+    k<<<n / 64, 64>>>(x, y, n);
+}
+"""
+
+
+def test_constant_arrays_are_filled_from_inputs(builds: Path) -> None:
+    inputs = {"x": ("n",), "w": ("taps",), "s": (8,)}
+    task = make_task("constants", {"n": 128, "taps": 5}, inputs, {"y": ("n",)})
+    assert parse(print_module(parse(CONSTANTS))) == parse(CONSTANTS)
+    w, s = np.arange(5, dtype=np.float32) / 4, np.arange(8, dtype=np.float32)
+    mine, theirs = both(CONSTANTS, task, {**X, "w": w, "s": s}, builds)
+    i = np.arange(128)
+    wanted = X["x"] * w[i % 5] + w[i % 3] + s[2 * (i % 4) + 1]
+    np.testing.assert_allclose(mine, wanted, rtol=1e-6)
+    np.testing.assert_allclose(theirs, wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("taps * sizeof", "(taps - 1) * sizeof", "16 bytes are copied to weights; w has 20"),
+        ("weights[8]", "weights[4]", "20 bytes are copied to weights, which has 16"),
+        (
+            "    cudaMemcpyToSymbol(weights, w, taps * sizeof(float), 0, cudaMemcpyDeviceToDevice);\n",
+            "",
+            "not filled",
+        ),
+        (", 0, cudaMemcpyDeviceToDevice);\n    cuda", ");\n    cuda", "filled once, in this form"),
+        ("const float* w,", "float* w,", "filled from an input"),
+        ("int k) {", "int weights) { int k = weights;", "hides the constant array"),
+        ("shifts[4];", "shifts[2][2];", "has one dimension"),
+    ],
+)
+def test_a_constant_array_that_is_not_filled_right_is_refused(old: str, new: str, reason: str) -> None:
+    inputs = {"x": ("n",), "w": ("taps",), "s": (8,)}
+    task = make_task("constants", {"n": 128, "taps": 5}, inputs, {"y": ("n",)})
+    assert old in CONSTANTS
+    with pytest.raises(Refusal, match=reason):
+        load(CONSTANTS.replace(old, new)).plan(task, task.workload())
 
 
 @pytest.mark.parametrize(
