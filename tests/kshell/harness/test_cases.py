@@ -9,6 +9,7 @@ import pytest
 
 from kshell import tasks
 from kshell.harness.cases import SIDE_WORK, CaseFailure, CaseMaker, shrunk, side_shapes
+from kshell.harness.judge import judge
 from kshell.tasks import reference
 from semantics.task import Task, Workload
 
@@ -61,6 +62,19 @@ def test_a_case_holds_the_reference_in_float64_and_slack_for_reductions_only() -
     other = maker.make(softmax, softmax.workload(rows=2, n=100), "case", "normal", 5)
     assert other.expected["y"].values.dtype == np.float64
     assert 0 < other.expected["y"].slack < 1e-6
+
+
+def test_a_sum_in_order_of_few_values_is_within_its_slack() -> None:
+    maker = CaseMaker(reference.compute, secret=1)
+    task = tasks.get("layernorm")
+    for seed in range(6):
+        case = maker.make(task, task.workload(rows=1, n=16381), "case", "ties", seed)
+        x, n = case.inputs["x"], np.float32(16381)
+        centred = x - np.add.accumulate(x, axis=1)[:, -1:] / n
+        variance = np.add.accumulate(centred * centred, axis=1)[:, -1:] / n
+        y = centred / np.sqrt(variance + np.float32(1e-5)) * case.inputs["weight"] + case.inputs["bias"]
+        assert y.dtype == np.float32
+        assert judge(y, case.expected["y"], task.tolerance).wrong is None
 
 
 def test_the_same_seed_is_computed_once() -> None:
