@@ -12,7 +12,6 @@ from kshell import events as ev
 from kshell.cli.known import events_of, session_names, session_record, settings_of
 from kshell.engine.lock import held, running
 from kshell.engine.settings import Settings
-from kshell.tasks import child
 from kshell.tui.apart import Apart
 from kshell.tui.home import How, Opened, Plan, SessionChoice, TaskChoice
 from kshell.tui.replay import Replay
@@ -89,6 +88,8 @@ class HomeDesk:
 def opened(session: "Session") -> Opened:
     """A session of this process, for the app, in a thread of its own: it can be left running. torch,
     whose import would hold up the screen, gets a process of its own."""
+    from kshell.tasks import child
+
     child.use()
     detach: Callable[[], str] = partial(remote.leave_running, session.name)
     apart = Apart(partial(stream, session), session.control)
