@@ -182,8 +182,13 @@ class SessionView(Screen[None]):
         return base + (self.shell.now() - at if live else 0.0)
 
     def paint(self) -> None:
-        """Bring the whole screen up to date, as after a command."""
+        """Bring the whole screen up to date."""
         self._paint(table=True, panes=True)
+
+    def answer(self) -> None:
+        """Show at once what a command has changed. What events meanwhile changed in the table comes with
+        the next frame: in a busy session that is most of the work, and the key would wait for it."""
+        self._paint(table=False, panes=True, bars=True)
 
     def _frame(self) -> None:
         """The table and the panes in turn, each FRAMES_A_SECOND times: in a busy session half the work at
@@ -191,11 +196,13 @@ class SessionView(Screen[None]):
         self._panes_next = not self._panes_next
         self._paint(table=self._panes_next or self._whole, panes=not self._panes_next or self._whole)
 
-    def _paint(self, *, table: bool, panes: bool) -> None:
+    def _paint(self, *, table: bool, panes: bool, bars: bool = False) -> None:
         if self.arrangement.mode == "small" or not self.is_current:
             self._finish_line()
             return
-        whole, self._whole = self._whole, False
+        whole = self._whole
+        if table:
+            self._whole = False
         self.session.elapsed = max(self.session.elapsed, self.elapsed)
         if table:
             if self.following:
@@ -203,6 +210,7 @@ class SessionView(Screen[None]):
                 if not self.chosen or self._frames >= FRAMES_A_SECOND:
                     self.follow()
             self.painter.table(self.session.take_dirty(), whole)
+        if table or bars:
             self._paint_bars()
         if panes:
             self.painter.panes(whole)
@@ -310,7 +318,7 @@ class SessionView(Screen[None]):
         if self.zoomed and self.zoomed != "population":
             self.zoomed = pane
         self._arrange(self.size.width, self.size.height)
-        self.paint()
+        self.answer()
         if in_pane:
             self.call_after_refresh(self.views[pane].focus)
 
@@ -320,14 +328,14 @@ class SessionView(Screen[None]):
         """Say something in the last line for a few seconds."""
         self.message, self.message_bad = " ".join(text.split()), False
         self.message_until = self.shell.now() + MESSAGE_SECONDS
-        self.paint()
+        self.answer()
 
     def trouble(self, text: str) -> None:
         """Say what went wrong, in the last line and in the log."""
         self.note_line(Level.BAD, " ".join(text.split()))
         self.message, self.message_bad = " ".join(text.split()), True
         self.message_until = self.shell.now() + 2 * MESSAGE_SECONDS
-        self.paint()
+        self.answer()
 
     # --- keys, commands, clicks ---
 
@@ -347,7 +355,7 @@ class SessionView(Screen[None]):
             self.trouble(str(error))
         except OSError as error:
             self.trouble(f"{error.filename or name}: {error.strerror or error}")
-        self.paint()
+        self.answer()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Carry out what was typed."""
@@ -388,7 +396,7 @@ class SessionView(Screen[None]):
         """The person moved the cursor: it stays where they put it."""
         self.following = False
         self.choose(message.candidate)
-        self.paint()
+        self.answer()
 
     def on_opened(self, message: Opened) -> None:
         """Enter on a candidate: into the pane beside it."""
