@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from semantics.core import CmpOp, RealFn, RealOp
+from semantics.core import CmpOp, RealFn
+from semantics.interp.values import BINARY, UNARY, exact_unary
 from semantics.spec import (
     Bin,
     Const,
@@ -38,29 +39,8 @@ Array = npt.NDArray[Any]
 _LIMIT = 1 << 24
 """Elements of the largest intermediate array."""
 
-_erf = np.vectorize(math.erf, otypes=[np.float64])
-
-_FUNCTIONS: dict[RealFn, Callable[[Array], Array]] = {
-    RealFn.NEG: np.negative,
-    RealFn.ABS: np.abs,
-    RealFn.EXP: np.exp,
-    RealFn.LOG: np.log,
-    RealFn.SQRT: np.sqrt,
-    RealFn.RSQRT: lambda a: 1.0 / np.sqrt(a),
-    RealFn.TANH: np.tanh,
-    RealFn.ERF: _erf,
-    RealFn.SIN: np.sin,
-    RealFn.COS: np.cos,
-}
-_EXACT_FUNCTIONS = frozenset({RealFn.NEG, RealFn.ABS})
-_OPERATIONS: dict[RealOp, Callable[[Array, Array], Array]] = {
-    RealOp.ADD: np.add,
-    RealOp.SUB: np.subtract,
-    RealOp.MUL: np.multiply,
-    RealOp.DIV: np.true_divide,
-    RealOp.MAX: np.maximum,
-    RealOp.MIN: np.minimum,
-}
+Function = Callable[[Array], Any]
+_APPROXIMATE: dict[RealFn, Function] = {fn: np.frompyfunc(exact_unary(fn), 1, 1) for fn in RealFn}
 _INDEX: dict[IxOp, Callable[[Array, Array], Array]] = {
     IxOp.ADD: np.add,
     IxOp.SUB: np.subtract,
@@ -92,9 +72,12 @@ def _bound(expression: SExpr) -> dict[str, int]:
 
 
 class _Evaluation:
-    def __init__(self, spec: Spec, arrays: Mapping[str, Array], exact: bool) -> None:
+    def __init__(
+        self, spec: Spec, arrays: Mapping[str, Array], exact: bool, functions: Mapping[RealFn, Function]
+    ) -> None:
         self.shapes = spec.inputs
         self.exact = exact
+        self.functions = functions
         kind: Any = object if exact else np.float64
         self.arrays = {
             name: _prepare(arrays[name], shape, kind, exact) for name, shape in spec.inputs.items()
@@ -126,11 +109,11 @@ class _Evaluation:
             case Read(input=name, at=at):
                 return self.read(name, at, clip)
             case Un(fn=fn, a=a):
-                if self.exact and fn not in _EXACT_FUNCTIONS:
+                if fn not in self.functions:
                     raise NotExact(f"{fn.value} has no exact rational value")
-                return _FUNCTIONS[fn](self.value(a, clip))
+                return np.asarray(self.functions[fn](self.value(a, clip)))
             case Bin(op=op, a=a, b=b):
-                return _OPERATIONS[op](self.value(a, clip), self.value(b, clip))
+                return np.asarray(BINARY[op](self.value(a, clip), self.value(b, clip)))
             case Where(cond=cond, a=a, b=b):
                 return np.where(self.cond(cond), self.value(a, True), self.value(b, True))
             case Sum(var=var, extent=extent, body=body):
@@ -185,11 +168,17 @@ def _prepare(array: Array, shape: tuple[int, ...], kind: Any, exact: bool) -> Ar
     return result.reshape(shape)
 
 
-def evaluate(spec: Spec, arrays: Mapping[str, Array], *, exact: bool = False) -> dict[str, Array]:
+def evaluate(
+    spec: Spec, arrays: Mapping[str, Array], *, exact: bool = False, approximate: bool = False
+) -> dict[str, Array]:
     """Every output by name, float64 at the spec's shapes (`exact`: object arrays of Fraction).
 
-    `arrays` holds every input by name, any dtype, with the number of elements the spec says.
-    Raises NotExact when `exact` meets a function that leaves the rationals."""
+    `arrays` holds every input by name, any dtype, with the number of elements the spec says. The
+    operations are those of the interpreter, by the same tables. Raises NotExact when `exact` meets a
+    function that leaves the rationals, unless `approximate` takes it to 40 digits."""
+    functions: Mapping[RealFn, Function] = UNARY
+    if exact:
+        functions = _APPROXIMATE if approximate else {fn: _APPROXIMATE[fn] for fn in (RealFn.NEG, RealFn.ABS)}
     with np.errstate(all="ignore"):
-        evaluation = _Evaluation(spec, arrays, exact)
+        evaluation = _Evaluation(spec, arrays, exact, functions)
         return {out.name: evaluation.output(out) for out in spec.outputs}

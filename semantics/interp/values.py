@@ -58,7 +58,7 @@ def _erf(a: Any) -> Any:
     return _erf_of_array(a) if np.ndim(a) == 0 else _erf_of_array(a).astype(np.float64)
 
 
-_BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
+BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
     RealOp.ADD: lambda a, b: a + b,
     RealOp.SUB: lambda a, b: a - b,
     RealOp.MUL: lambda a, b: a * b,
@@ -68,7 +68,7 @@ _BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
 }
 # `fmaxf` and `fminf` give the other operand when one is a NaN.
 _DEVICE: dict[RealOp, Callable[[Any, Any], Any]] = {RealOp.MAX: np.fmax, RealOp.MIN: np.fmin}
-_UNARY: dict[RealFn, Callable[[Any], Any]] = {
+UNARY: dict[RealFn, Callable[[Any], Any]] = {
     RealFn.NEG: np.negative,
     RealFn.ABS: np.abs,
     RealFn.EXP: np.exp,
@@ -118,8 +118,8 @@ class FloatArithmetic:
 
     def binary(self, op: RealOp, a: Real, b: Real) -> Outcome:
         if not self._strict:
-            return (_DEVICE.get(op) or _BINARY[op])(a, b), None
-        compute = _BINARY[op]
+            return (_DEVICE.get(op) or BINARY[op])(a, b), None
+        compute = BINARY[op]
         try:
             value = compute(a, b)
         except FloatingPointError:
@@ -140,7 +140,7 @@ class FloatArithmetic:
         return np.isposinf(value) & (np.isneginf(a) | np.isneginf(b))
 
     def unary(self, fn: RealFn, a: Real) -> Outcome:
-        compute = _UNARY[fn]
+        compute = UNARY[fn]
         if not self._strict:
             return self._narrow(compute(a)), None
         try:
@@ -212,7 +212,7 @@ def _exact_sub(a: Any, b: Any) -> Any:
     return a if isinstance(a, float) else a - b
 
 
-_EXACT_BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
+EXACT_BINARY: dict[RealOp, Callable[[Any, Any], Any]] = {
     RealOp.ADD: _exact_add,
     RealOp.SUB: _exact_sub,
     RealOp.MUL: _exact_mul,
@@ -285,7 +285,10 @@ _DECIMAL: dict[RealFn, Callable[[Decimal], Decimal]] = {
 }
 
 
-def _exact_unary(fn: RealFn) -> Callable[[Any], Any]:
+def exact_unary(fn: RealFn) -> Callable[[Any], Any]:
+    """The function on a Fraction or -infinity: exact where the rationals have a value, else correct to 40
+    digits; None where it is undefined."""
+
     def compute(a: Any) -> Any:
         if isinstance(a, float):
             return (
@@ -318,8 +321,8 @@ class ExactArithmetic:
 
     def __init__(self, *, approximate: bool = True) -> None:
         self._approximate = approximate
-        self._binary = {op: np.frompyfunc(f, 2, 1) for op, f in _EXACT_BINARY.items()}
-        self._unary = {fn: np.frompyfunc(_exact_unary(fn), 1, 1) for fn in RealFn}
+        self._binary = {op: np.frompyfunc(f, 2, 1) for op, f in EXACT_BINARY.items()}
+        self._unary = {fn: np.frompyfunc(exact_unary(fn), 1, 1) for fn in RealFn}
 
     def literal(self, value: Fraction) -> Real:
         return value
