@@ -26,4 +26,5 @@ public import KShell.Sound.Finite
 public import KShell.Sound.Thread
 public import KShell.Sound.Vacuity
 public import KShell.Scalar.Model
+public import KShell.Exec
 public import KShell.Auto

@@ -106,39 +106,35 @@ def canary_statement() -> "Statement":
 
 # ---------------------------------------------------------------- certificates
 
-Forge = Callable[["Certificate", "Certificate"], "Certificate"]
+Forgery = tuple[str, str, "Certificate"]
 
 
-def _forgeries() -> dict[str, tuple[str, str, Forge]]:
-    """Name to (finding that must refuse it, trick, how to forge). `other` is a certificate of gelu."""
+def _forgeries(own: "Certificate", other: "Certificate", shared: "Certificate") -> dict[str, Forgery]:
+    """Name to (finding that must refuse it, trick, the forged certificate). `own` is of a kernel that says
+    `__restrict__`, `shared` of one that is also claimed in place, `other` of another task."""
 
-    def change(**values: object) -> Forge:
-        return lambda own, _other: own.model_copy(update=values)
+    def change(**values: object) -> "Certificate":
+        return own.model_copy(update=values)
 
+    def claims(which: "Certificate") -> dict[str, object]:
+        return {"statement": which.statement, "lean_file": which.lean_file, "theorem": which.theorem}
+
+    lists = "List Layout := [[], [(1, 0)]]", "List Layout := [[]]"
+    assert all(lists[0] in text for text in (shared.statement, shared.lean_file))
+    fewer = {key: str(text).replace(*lists) for key, text in claims(shared).items()}
+    rehashed = {"source": other.source, "source_hash": other.source_hash}
     return {
-        "swapped_source": (
-            "source",
-            "another source under the same hash",
-            lambda own, other: own.model_copy(update={"source": other.source}),
-        ),
+        "swapped_source": ("source", "another source under the same hash", change(source=other.source)),
         "swapped_source_rehashed": (
             "candidate",
             "another source with its own hash under the old name",
-            lambda own, other: own.model_copy(
-                update={"source": other.source, "source_hash": other.source_hash}
-            ),
+            change(**rehashed),
         ),
-        "other_tasks_proof": (
-            "task",
-            "the proof of another task",
-            lambda _own, other: other,
-        ),
+        "other_tasks_proof": ("task", "the proof of another task", other),
         "relabelled_task": (
             "statement",
             "the proof of another task under this task's name and hashes",
-            lambda own, other: own.model_copy(
-                update={"statement": other.statement, "lean_file": other.lean_file}
-            ),
+            change(statement=other.statement, lean_file=other.lean_file),
         ),
         "wrong_launch": ("launch", "sizes other than the proved ones", change(axes={"n": 999})),
         "missing_axis": ("sizes", "sizes that leave the grid open", change(axes={})),
@@ -149,8 +145,19 @@ def _forgeries() -> dict[str, tuple[str, str, Forge]]:
         "edited_file": ("definitions", "a Lean file of its own", change(lean_file="theorem correct : True")),
         "renamed_theorem": ("theorem", "pointing at another theorem", change(theorem="KShell.lit0")),
         "edited_spec": ("spec", "another specification's hash", change(spec_hash="0" * 64)),
+        "edited_task": ("task text", "another wording of the task", change(task_hash="0" * 64)),
         "later_version": ("version", "a version that this build does not know", change(version=2)),
-    }  # fmt: skip
+        "claimed_in_place": (
+            "statement",
+            "in place, where the source says `__restrict__`",
+            change(**claims(shared)),
+        ),
+        "fewer_layouts": (
+            "statement",
+            "a layout that the task declares taken out of the claim",
+            shared.model_copy(update=fewer),
+        ),
+    }
 
 
 def _certificate(task_name: str, source: str) -> "Certificate":
@@ -179,12 +186,14 @@ def forged() -> list[Outcome]:
         return family.source(task, workload, conservative_schedule(family, task, workload))
 
     own, other = _certificate("relu", plain("relu")), _certificate("gelu", plain("gelu"))
-    honest, _ = compare(own, tasks.get("relu"))
-    assert all(f.ok for f in honest), "an honest certificate must pass the comparisons"
+    shared = _certificate("relu", WRONG_KERNEL.replace("i <= n", "i < n"))
+    for one in (own, shared):
+        honest, _ = compare(one, tasks.get("relu"))
+        assert all(f.ok for f in honest), "an honest certificate must pass the comparisons"
     outcomes = []
-    for name, (expected, trick, forge) in _forgeries().items():
+    for name, (expected, trick, certificate) in _forgeries(own, other, shared).items():
         started = time.perf_counter()
-        findings, _ = compare(forge(own, other), tasks.get("relu"))
+        findings, _ = compare(certificate, tasks.get("relu"))
         failed = [f for f in findings if not f.ok]
         got = next((f.name for f in failed if f.name == expected), failed[0].name if failed else "accepted")
         reason = failed[0].detail if failed else ""

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kshell.lean import confine
 from kshell.lean.locks import hold_async
 from kshell.lean.messages import Message, is_noise, parse
 from kshell.lean.toolchain import Kind, Toolchain, store
@@ -74,14 +75,17 @@ class LeanRunner:
         seconds: float = SECONDS,
         memory_mb: int = MEMORY_MB,
         waiting: Callable[[], None] | None = None,
+        writable: tuple[Path, ...] | None = None,
     ) -> Check:
         """Check `file`; modules it imports are found in `package` (a tree of .olean files) and beside it.
-        `output` writes the .olean files of the module. Cancelling kills the process."""
+        `output` writes the .olean files of the module. No run can reach the network or start programs;
+        `writable` are the folders that it may change, for text that is not ours (see `confine`).
+        Cancelling kills the process."""
         async with hold_async(store() / "run.lock", waiting):
             started = asyncio.get_running_loop().time()
-            process = await self._start(file, package, output, memory_mb)
+            process = await self._start(file, package, output, memory_mb, writable)
             try:
-                if self.standby:
+                if self.standby and writable is None:
                     await self.prepare()
                 return await _collect(process, on_message, seconds, started)
             finally:
@@ -99,7 +103,12 @@ class LeanRunner:
             self._next = None
 
     async def _start(
-        self, file: Path, package: Path | None, output: Path | None, memory_mb: int
+        self,
+        file: Path,
+        package: Path | None,
+        output: Path | None,
+        memory_mb: int,
+        writable: tuple[Path, ...] | None,
     ) -> asyncio.subprocess.Process:
         if self.toolchain.kind is Kind.NATIVE:
             args = ["--json", f"--memory={memory_mb}"]
@@ -107,6 +116,7 @@ class LeanRunner:
                 args += ["-o", str(output)]
             paths = os.pathsep.join(str(path) for path in (package, file.parent) if path is not None)
             return await asyncio.create_subprocess_exec(
+                *confine.command(writable),
                 self.toolchain.program,
                 *args,
                 str(file),
@@ -118,10 +128,11 @@ class LeanRunner:
                 start_new_session=True,
                 limit=1 << 26,
             )
-        process = self._next
-        self._next = None
+        process = None if writable is not None else self._next
+        if process is self._next:
+            self._next = None
         if process is None or process.returncode is not None:
-            process = await self._spawn_embedded()
+            process = await self._spawn_embedded(writable)
         mounts = [[str(file.parent), "/work"]]
         if package is not None:
             mounts.append([str(package), "/package"])
@@ -136,10 +147,11 @@ class LeanRunner:
             await process.stdin.drain()
         return process
 
-    async def _spawn_embedded(self) -> asyncio.subprocess.Process:
+    async def _spawn_embedded(self, writable: tuple[Path, ...] | None = None) -> asyncio.subprocess.Process:
         tool = self.toolchain
         assert tool.script is not None and tool.library is not None
         return await asyncio.create_subprocess_exec(
+            *confine.command(writable),
             tool.program,
             tool.script,
             stdin=asyncio.subprocess.PIPE,

@@ -49,7 +49,8 @@ FORBIDDEN_NAMES = frozenset(
     sorryAx admit stop native native_decide nativeDecide bv_decide ofReduceBool ofReduceNat reduceBool
     reduceNat trustCompiler lcProof lcUnreachable lcAny unsafeCast unsafeIO unsafeBaseIO implemented_by extern
     csimp IO System FS Lean Elab Meta Environment addDecl dbgTrace dbgSleep dbgTraceIfShared panicCore
-    Compiler Runtime Task BaseIO EIO ST _root_ debug skipKernelTC exact? apply? rw? Process ptrAddrUnsafe
+    Compiler Runtime Task BaseIO EIO ST UV Internal Async TCP UDP DNS _root_
+    debug skipKernelTC exact? apply? rw? Process ptrAddrUnsafe
     """.split()
 )
 """Name parts that are refused wherever they stand in a dotted name."""

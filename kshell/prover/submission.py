@@ -6,6 +6,7 @@ allowlist, elaboration in a limited process, our own theorem of exactly our stat
 submission's proof must inhabit, and the axiom walk over everything that theorem rests on.
 """
 
+import shutil
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -88,6 +89,9 @@ async def judge(
 ) -> Judgement:
     """Judge `text` in `folder` (ours alone, emptied by the caller). `package` is the built package.
 
+    The process that elaborates the text has limits of time and memory, no network and no other programs,
+    and may write into a folder of its own only, as far as the machine can enforce it (see `confine`).
+
     Raises RuntimeError when our own statement does not compile: that is no fault of the submission."""
     if len(text) > MAX_CHARACTERS:
         return Judgement(Layer.TOKENS, f"the text has more than {MAX_CHARACTERS} characters")
@@ -97,16 +101,22 @@ async def judge(
     await _compile_statement(runner, package, folder, statement)
     theirs = folder / f"{SUBMISSION}.lean"
     theirs.write_text(submission_module(text, statement.opens), encoding="utf-8")
+    made = folder / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir()
+    output = made / f"{SUBMISSION}.olean"
     check = await runner.check(
-        theirs, package, output=theirs.with_suffix(".olean"), seconds=seconds, memory_mb=memory_mb
+        theirs, package, output=output, seconds=seconds, memory_mb=memory_mb, writable=(made,)
     )
     if not check.ok:
         return Judgement(_failure_layer(check), check.reason)
+    for part in made.glob(f"{SUBMISSION}.*"):
+        part.replace(folder / part.name)
     if any("sorry" in m.text for m in check.messages):
         return Judgement(Layer.ELABORATION, "the proof has a gap")
     ours = folder / "Verdict.lean"
     ours.write_text(verdict_module(statement.proposition), encoding="utf-8")
-    verdict = await runner.check(ours, package, seconds=seconds, memory_mb=memory_mb)
+    verdict = await runner.check(ours, package, seconds=seconds, memory_mb=memory_mb, writable=())
     if not verdict.ok:
         return Judgement(Layer.STATEMENT, f"the proof is not of the statement: {verdict.reason}")
     report = read_report(verdict.lines)

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from semantics import core, spec
 from semantics.lean.syntax import Printer, number, rational
+from semantics.symbolic.state import Unsupported
 
 
 def statement(
@@ -75,7 +76,8 @@ def _declarations(
 
 
 def _arguments(call: core.KernelCall) -> list[str]:
-    """The scalar arguments in the order of the scalar parameters."""
+    """The scalar arguments in the order of the scalar parameters. The syntax has no types of parameters, so
+    that each value is in the range of its own is checked here: raises Unsupported where it is not."""
     values = {
         at: arg for (kind, at), arg in zip(call.kernel.params, call.args, strict=True) if kind == "scalar"
     }
@@ -83,9 +85,12 @@ def _arguments(call: core.KernelCall) -> list[str]:
     for at, scalar in enumerate(call.kernel.scalars):
         value = values[at]
         assert not isinstance(value, str)
-        found.append(
-            f".rat {rational(Fraction(value))}" if scalar.type is None else f".int {number(int(value))}"
-        )
+        if scalar.type is None:
+            found.append(f".rat {rational(Fraction(value))}")
+        elif scalar.type.low <= value <= scalar.type.high and value == int(value):
+            found.append(f".int {number(int(value))}")
+        else:
+            raise Unsupported(f"{scalar.name} = {value}, which its type does not hold", call.span.line)
     return found
 
 

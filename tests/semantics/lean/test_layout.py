@@ -81,3 +81,15 @@ def test_every_claim_shows_that_its_premise_can_be_met() -> None:
         claims = re.findall(r"^def Claim : Prop", emission.text, re.MULTILINE)
         shown = emission.text.count("∃ M, Placed inputs x M :=")
         assert shown == len(claims) == (2 if name == "relu" else 1)
+
+
+def test_an_integer_argument_outside_its_type_has_no_claim() -> None:
+    one = known(sources.EARLY_RETURN, "relu")
+    (call,) = one.plan.calls
+    for value, holds in [(2**31 - 1, True), (2**31, False), (-(2**31) - 1, False)]:
+        plan = replace(one.plan, calls=(replace(call, args=(*call.args[:2], value)),))
+        if holds:
+            assert f"args := [.int {value}]" in statement_text(one.source, plan, one.meaning, ["x"])[0]
+        else:
+            with pytest.raises(Unsupported, match=f"n = {value}, which its type does not hold"):
+                statement_text(one.source, plan, one.meaning, ["x"])
