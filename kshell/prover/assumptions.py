@@ -4,6 +4,7 @@ certificate and of the page in the documentation."""
 from enum import StrEnum
 
 from insights_db.records import Assumption
+from kshell.prover.differences import rows
 
 
 class Standing(StrEnum):
@@ -105,5 +106,13 @@ def page() -> str:
         "",
         "| Standing | Part | Why |",
         "|---|---|---|",
+        *(f"| {kind.value} | {part} | {why} |" for kind, part, why in _ROWS),
+        "",
+        "## Where the interpreter judges otherwise",
+        "",
+        "Generated from `kshell/prover/differences.py`. `kshell check` and the search refute candidates with",
+        "an interpreter; it agrees with the model of the theorem except here.",
+        "",
+        *rows(),
     ]
-    return "\n".join([*lines, *(f"| {kind.value} | {part} | {why} |" for kind, part, why in _ROWS)]) + "\n"
+    return "\n".join(lines) + "\n"

@@ -133,4 +133,20 @@ example (c : Nat) : ¬ (written c).Unordered c 0 0 1 (.write 1) := by
 example (c : Nat) : (written c).Unordered c 0 0 1 (.write 2) :=
   .inl ⟨0, .write 1, by decide, .inr ⟨rfl, rfl, rfl, rfl, rfl⟩, by intro h; cases h⟩
 
+/-! A barrier and `__syncwarp` wait for the threads that have not exited, a shuffle for all lanes. -/
+
+/-- Lane 0 has exited, the others stand at `at_`. -/
+def others (at_ : Tree Nat Nat) (l : Nat) : Tree Nat Nat := if l = 0 then .ret else at_
+
+example : AtBar 1 (fun _ => others (.bar 0 .ret)) 0 (fun _ _ => .ret) :=
+  ⟨fun w l _ _ => by by_cases h : l = 0 <;> simp [others, h], 0, 1, by decide, by decide, rfl⟩
+example : AtSync (others (.sync 0 .ret)) 0 (fun _ => .ret) :=
+  ⟨fun l _ => by by_cases h : l = 0 <;> simp [others, h], 1, by decide, rfl⟩
+example (k : (Nat → Nat) → Tree Nat Nat) (x k') : ¬ AtShfl (others (.shfl 0 7 k)) 0 x k' := fun h => by
+  have := h 0 (by decide)
+  simp [others] at this
+/-- Nobody waits for a barrier at another place of the text. -/
+example : ¬ AtBar 1 (fun _ l => if l = 0 then .bar 1 .ret else .bar 0 .ret) 0 (fun _ _ => (.ret : Tree Nat Nat)) :=
+  fun h => by simpa using h.1 0 0 (by decide) (by decide)
+
 end KShell.Tests.Semantics

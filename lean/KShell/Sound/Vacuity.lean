@@ -6,7 +6,8 @@ public import KShell.Spec
 # The statement is not vacuous
 
 A launch that `Runs` has a finished run, and two posts of one launch hold of one and the same final
-memory. So a wrong specification of a correct launch is refutable, which the tests use.
+memory. So no two specifications of one output that differ anywhere can both be proved of one sequence of
+launches (`Correct.agree`): for every theorem of a certificate, every wrong specification is refutable.
 -/
 
 @[expose] public section
@@ -57,5 +58,21 @@ theorem RunsAll.meet {Q Q' : (Nat → Int → Option (Ext R)) → Prop} : ∀ (L
   | _ :: Ls, _, h, h' => by
     obtain ⟨M1, h1, h2⟩ := Launch.Runs.meet h h'
     exact RunsAll.meet Ls h1 h2
+
+/-- Two specifications that are proved of the same launches and inputs say the same of every element of
+every output. -/
+theorem Correct.agree {launches : List Launch} {inputs : List (Nat × Nat)} {outputs outputs' : List OutputSpec}
+    {scratch scratch' : List Nat} (h : Correct R launches inputs outputs scratch)
+    (h' : Correct R launches inputs outputs' scratch') {o o' : OutputSpec} (ho : o ∈ outputs) (ho' : o' ∈ outputs')
+    (hb : o.buffer = o'.buffer) (x : Nat → Int → R) (i : Int) (i0 : 0 ≤ i) (i1 : i < o.size) (i2 : i < o'.size) :
+    o.denote x i = o'.denote x i := by
+  have placed : Placed inputs x fun a i => some (.fin (x a i)) := fun _ _ _ _ _ => rfl
+  obtain ⟨M', g1, g2⟩ := RunsAll.meet launches (h x _ placed) (h' x _ placed)
+  have e1 := g1.1 o ho i i0 i1
+  have e2 := g2.1 o' ho' i i0 i2
+  rw [hb, e2] at e1
+  injection e1 with e
+  injection e with e
+  exact e.symm
 
 end KShell

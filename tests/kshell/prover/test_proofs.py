@@ -86,3 +86,16 @@ def test_a_kernel_that_is_wrong_in_place_only_is_not_proven_unless_it_says_restr
     assert proof.reason == ""
     assert proof.status is ProofStatus.PROVEN
     assert "layouts" not in proof.statement
+
+
+def test_a_right_kernel_is_not_proven_against_a_wrong_spec() -> None:
+    task = tasks.get("scale")
+    assert "0.5" in task.reference
+    wrong = task.model_copy(update={"reference": task.reference.replace("0.5", "0.25")})
+    kernel = sources.NEIGHBOUR.replace("float* y, int n) {\n", "float* __restrict__ y, int n) {\n")
+    proof = asyncio.run(
+        LeanProver().prove(candidate(kernel, "scale"), wrong, wrong.workload(), lambda _one, _total: None)
+    )
+    assert proof.status is ProofStatus.UNPROVEN
+    still_open = [one for one in proof.obligations if one.status is not ProofStatus.PROVEN]
+    assert still_open[0].title == "the value stored into y is what the spec says", proof.reason
