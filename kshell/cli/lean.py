@@ -9,7 +9,8 @@ HELP = """Install the embedded Lean, say which Lean is used, or build the Lean p
 
 A Lean of the series in lean/lean-toolchain on PATH (or named by KSHELL_LEAN) is used first. Without
 one, `install` fetches the embedded build and verifies it. Both `install` and `build` compile the
-package, which is kept by the hash of its sources."""
+package, which is kept by the hash of its sources. `status` also says what checker processes are kept
+from on this machine: the network, other programs, files outside their own folder."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _status(as_json: bool) -> int:
-    from kshell.lean import package, toolchain
+    from kshell.lean import confine, package, toolchain
 
     found = toolchain.native() or toolchain.embedded()
     state = {
@@ -48,12 +49,13 @@ def _status(as_json: bool) -> int:
         "package": str(toolchain.package_root()),
         "package_hash": package.package_hash(),
         "wanted": toolchain.wanted_series(),
+        "confined": ", ".join(confine.enforced()) or None,
     }
     if as_json:
         print(json.dumps(state))
     else:
         print(f"toolchain  {state['toolchain'] or 'none: run `kshell lean install`'}")
-        for name in ("program", "store", "package", "package_hash"):
+        for name in ("program", "store", "package", "package_hash", "confined"):
             print(f"{name:<13}{state[name] or '-'}")
     return 0 if found else 1
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from kshell.lean import confine
+from kshell.lean.runner import LeanRunner
+from kshell.lean.toolchain import Kind, Toolchain
 
 TRIALS = """
 import json, os, socket, subprocess, sys, threading
@@ -96,3 +98,43 @@ def test_linux_on_known_machines_confines_the_network(monkeypatch: pytest.Monkey
 def test_the_status_of_the_program_is_kept() -> None:
     ran = subprocess.run([*confine.command(None), sys.executable, "-c", "raise SystemExit(7)"], timeout=60)
     assert ran.returncode == 7
+
+
+CHECKER = """#!{python}
+import os, socket, sys
+from pathlib import Path
+
+def tried(name, action):
+    try:
+        action()
+    except OSError as error:
+        print("kshell:" + name, type(error).__name__)
+    else:
+        print("kshell:" + name, "done")
+
+tried("internet", lambda: socket.socket(socket.AF_INET, socket.SOCK_STREAM))
+tried("fork", lambda: os._exit(0) if os.fork() == 0 else os.wait())
+tried("own", lambda: Path(sys.argv[sys.argv.index("-o") + 1]).write_text("made"))
+tried("statement", lambda: Path(sys.argv[-1]).with_name("Statement.olean").write_text("forged"))
+"""
+
+
+async def test_a_checker_of_text_that_is_not_ours_is_confined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KSHELL_LEAN_STORE", str(tmp_path / "store"))
+    program = tmp_path / "lean"
+    program.write_text(CHECKER.format(python=sys.executable), encoding="utf-8")
+    program.chmod(0o755)
+    made = tmp_path / "folder" / "made"
+    made.mkdir(parents=True)
+    file = tmp_path / "folder" / "Submission.lean"
+    file.write_text("", encoding="utf-8")
+    runner = LeanRunner(Toolchain(Kind.NATIVE, "4.28.0", program))
+    check = await runner.check(file, output=made / "Submission.olean", writable=(made,), seconds=120)
+    said = dict(line.removeprefix("kshell:").split(" ", 1) for line in check.lines)
+    held = confine.enforced()
+    assert (said["internet"] != "done") is (confine.NETWORK in held)
+    assert (said["fork"] != "done") is (confine.PROCESSES in held)
+    assert (said["statement"] != "done") is (confine.FILES in held)
+    assert said["own"] == "done" and check.status == 0
