@@ -16,6 +16,7 @@ from semantics import core
 from semantics.core import IntType
 from semantics.interp import run
 from semantics.lean.syntax import bexpr, iexpr, rexpr
+from tests.lean.collectives import coordinate_checks, shuffle_checks, sources
 from tests.lean.expressions import (
     ENVIRONMENT,
     EXTENT,
@@ -33,6 +34,13 @@ COUNT = 240
 Sample = tuple[Any, str, Any]
 SORTS: dict[str, Callable[[Any], str]] = {"IExpr": iexpr, "BExpr": bexpr, "RExpr": rexpr}
 WRAPS = core.IBin(core.IntOp.SUB, IntType.U32, core.ILit(0, IntType.U32), core.ILit(1, IntType.U32))
+
+
+def test_shuffles_of_every_kind_are_sampled_defined_and_not() -> None:
+    assert sources(core.ShflKind.UP, 8, 3)[:6] == [0, 1, 2, 0, 1, 2]  # type: ignore[index]
+    assert sources(core.ShflKind.XOR, 32, 16)[:2] == [16, 17]  # type: ignore[index]
+    assert len(list(shuffle_checks())) == 96
+    assert len(list(coordinate_checks())) == 6
 
 
 def sort(e: Any) -> str:
@@ -107,10 +115,13 @@ def lean_file(found: list[Sample]) -> str:
         [
             "module",
             "public import KShell.Exec",
+            "public import KShell.Meaning",
             "@[expose] public section",
             "noncomputable section",
             "namespace KShell.Differential",
             ENVIRONMENT,
+            *shuffle_checks(),
+            *coordinate_checks(),
             *checks,
             "end KShell.Differential",
             "",

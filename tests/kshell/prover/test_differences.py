@@ -8,10 +8,11 @@ import pytest
 
 from kshell.prover.differences import DIFFERENCES
 from semantics import core
-from semantics.core import IntOp, IntType, RealOp
+from semantics.core import IntOp, IntType, RealOp, ShflKind
 from semantics.faults import FaultKind
 from semantics.interp import run
 from semantics.program import load
+from tests.lean.collectives import sources
 from tests.lean.expressions import Beyond, Permitted, Rules
 from tests.lean.test_differential import interpreted
 from tests.semantics.corpus_tasks import make_task
@@ -63,6 +64,14 @@ def test_great_unsigned_values() -> None:
     with pytest.raises(Beyond):
         Rules().int(great)
     assert interpreted(great) != ("value", 2**63)
+
+
+def test_shuffles_that_leave_their_segment() -> None:
+    crossed = sources(ShflKind.XOR, 8, 8)
+    assert crossed is not None
+    assert crossed[:10] == [0, 1, 2, 3, 4, 5, 6, 7, 0, 1]
+    assert "example : ShflKind.xor.source 8 5 8 = none := by rfl" in LEAN
+    assert "example : ShflKind.idx.source 32 0 (-1) = none := by rfl" in LEAN
 
 
 @pytest.mark.parametrize("sync", ["__syncthreads()", "__syncwarp()"])
