@@ -87,7 +87,10 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         Standing.UNTRUSTED,
         "who proposed the kernel and the proof",
         "generators, symbolic execution and language models only make suggestions; the "
-        "Verified rows cover them",
+        "Verified rows cover them. A proof text meets a token allowlist and is elaborated apart from the "
+        "statement, in a process with limits of time and memory (the embedded build cannot address more than "
+        "4 GB); on Linux, as far as `kshell lean status` says, that process reaches no network, starts no "
+        "program and changes no file but its own",
     ),
 )
 

@@ -66,6 +66,6 @@ def coordinate_checks() -> Iterator[str]:
             listed = ", ".join(str(int(v)) for v in done.outputs["y"])
             shape = ", ".join(map(str, extents))
             yield (
-                f"example : ((List.range {count}).map fun n => (⟨{shape}⟩ : Dim3).coord n .{dim.value}) "
+                f"example : ((List.range {count}).map fun n : Nat => (⟨{shape}⟩ : Dim3).coord n .{dim.value}) "
                 f"= [{listed}] := by decide +kernel"
             )
