@@ -30,12 +30,6 @@ DIFFERENCES = (
         "the model refuses more: such a kernel is not proved",
     ),
     Difference(
-        "an unsigned 64-bit value above 9223372036854775807",
-        "a value of its type",
-        "wraps: it does not hold such values",
-        "the interpreter is trusted for nothing; no buffer is that long",
-    ),
-    Difference(
         "a shuffle with a negative argument, an xor shuffle that leaves its segment",
         "a fault",
         "reads the lane that CUDA documents",

@@ -18,7 +18,7 @@ TYPES = {0: "i32", 1: "u32", 2: "i64", 3: "u64", 4: "i32", 5: "u32"}
 REALS: dict[int, Any] = {0: NINF, 1: Fraction(-5, 3), 2: Fraction(0), 3: Fraction(7, 2)}
 PARAMS: dict[int, Any] = {0: 100, 1: 3000000000, 2: Fraction(2, 3)}
 SCALARS = (core.Scalar("p", IntType.I32), core.Scalar("q", IntType.U32), core.Scalar("s", None))
-LITERALS = [0, 1, 2, 3, 5, 31, 32, 64, -1, -7, 2147483647, -2147483648, 4294967295, 1 << 40, (1 << 62) + 1]
+LITERALS = [0, 1, 2, 3, 5, 31, 32, 64, -1, -7, 2147483647, -2147483648, 4294967295, 1 << 40, (1 << 62) + 1, (1 << 63) + 5]
 ENVIRONMENT = f"""
 /-- Registers. -/
 def reg : Reg Rat where
@@ -122,10 +122,6 @@ class Permitted(Fault):
     a product with or a quotient by -infinity."""
 
 
-class Beyond(Exception):
-    """An unsigned value above the greatest signed one: the interpreter does not hold those."""
-
-
 class Rules(Thread):
     """The rules for one thread; `reals` come on top of the integers of the strict machine."""
 
@@ -134,12 +130,6 @@ class Rules(Thread):
         self.scalars = list(PARAMS.values())
 
     def int(self, e: core.IExpr) -> int:
-        value = self._int(e)
-        if value > IntType.I64.high:
-            raise Beyond
-        return value
-
-    def _int(self, e: core.IExpr) -> int:
         match e:
             case core.ISpecial(what, dim):
                 first = dim is core.Dim.X
