@@ -95,6 +95,9 @@ def tree() -> Path:
     return asyncio.run(package.build(LeanRunner(toolchain.find()), root=ROOT))
 
 
+@pytest.mark.lean
+@pytest.mark.slow
+@pytest.mark.xdist_group("lean")
 @pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
 def test_lean_test_file_checks_without_a_message(path: Path, tree: Path) -> None:
     check = asyncio.run(LeanRunner(toolchain.find()).check(path, tree))
