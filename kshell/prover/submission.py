@@ -101,17 +101,9 @@ async def judge(
     await _compile_statement(runner, package, folder, statement)
     theirs = folder / f"{SUBMISSION}.lean"
     theirs.write_text(submission_module(text, statement.opens), encoding="utf-8")
-    made = folder / "made"
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir()
-    output = made / f"{SUBMISSION}.olean"
-    check = await runner.check(
-        theirs, package, output=output, seconds=seconds, memory_mb=memory_mb, writable=(made,)
-    )
+    check = await _elaborate(runner, package, theirs, seconds, memory_mb)
     if not check.ok:
         return Judgement(_failure_layer(check), check.reason)
-    for part in made.glob(f"{SUBMISSION}.*"):
-        part.replace(folder / part.name)
     if any("sorry" in m.text for m in check.messages):
         return Judgement(Layer.ELABORATION, "the proof has a gap")
     ours = folder / "Verdict.lean"
@@ -123,6 +115,27 @@ async def judge(
     if not report.ok:
         return Judgement(Layer.AXIOMS, report.reason, report.axioms)
     return Judgement(Layer.ACCEPTED, axioms=report.axioms)
+
+
+async def _elaborate(
+    runner: LeanRunner, package: Path, theirs: Path, seconds: float, memory_mb: int
+) -> Check:
+    """Check the submission's module. It may write into a folder of its own, from where its compiled form is
+    taken when it has ended; the compiled statement beside the source is out of its reach."""
+    made = theirs.parent / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir()
+    try:
+        output = made / f"{theirs.stem}.olean"
+        check = await runner.check(
+            theirs, package, output=output, seconds=seconds, memory_mb=memory_mb, writable=(made,)
+        )
+        if check.ok:
+            for part in made.glob(f"{theirs.stem}.*"):
+                part.replace(theirs.with_name(part.name))
+        return check
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 async def _compile_statement(runner: LeanRunner, package: Path, folder: Path, statement: Statement) -> None:
