@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,16 @@ def test_root_imports_every_module() -> None:
     present = {".".join(path.relative_to(ROOT).with_suffix("").parts) for path in SOURCES}
     automation = {name for name in present if name.startswith("KShell.Auto.")}
     assert present - automation <= imported
+
+
+def test_lake_knows_the_library_and_the_tests() -> None:
+    lake = tomllib.loads((ROOT / "lakefile.toml").read_text(encoding="utf-8"))
+    libraries = {library["name"]: library.get("globs", [library["name"]]) for library in lake["lean_lib"]}
+    assert libraries == {"KShell": ["KShell"], "Tests": ["Tests.+"]}
+    assert lake["defaultTargets"] == ["KShell"] and lake["testDriver"] == "Tests"
+    assert re.fullmatch(r"leanprover/lean4:v\d+\.\d+\.\d+\n", (ROOT / "lean-toolchain").read_text())
+    outside = [name for path in TESTS for name in package.imports_of(path.read_text()) if "KShell" not in name]
+    assert not outside
 
 
 def test_statement_reaches_no_rule_and_no_soundness_module() -> None:

@@ -27,7 +27,7 @@ void launch(const float* x, float* y, int n) {
 }
 """
 
-GRID_STRIDE = """__global__ void gelu_tanh(const float* x, float* y, int n) {
+GRID_STRIDE = """__global__ void gelu_tanh(const float* __restrict__ x, float* __restrict__ y, int n) {
     int stride = gridDim.x * blockDim.x;
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += stride) {
         float v = x[i];
@@ -63,7 +63,7 @@ void launch(const float* x, const float* z, float* y, int n) {
 }
 """
 
-TWO_D = """__global__ void scale(const float* x, float* y, int width, int n) {
+TWO_D = """__global__ void scale(const float* __restrict__ x, float* __restrict__ y, int width, int n) {
     int column = blockIdx.x * blockDim.x + threadIdx.x;
     int row = blockIdx.y * blockDim.y + threadIdx.y;
     int i = row * width + column;
