@@ -21,7 +21,7 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         Standing.VERIFIED,
         "the kernel computes its spec",
         "a Lean theorem for this kernel, launch and sizes: for every input and every interleaving of all "
-        "threads the outputs equal the spec and every other cell of global memory is unchanged",
+        "threads the outputs equal the spec and no cell outside outputs and workspaces changes",
     ),
     (
         Standing.VERIFIED,
@@ -44,8 +44,9 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
     (
         Standing.TRUSTED,
         "the machine model",
-        "lean/KShell: Machine, Meaning, Eval and Syntax say what a GPU does; the laws of the scalars are "
-        "those of the real numbers",
+        "lean/KShell: Syntax, Eval, Machine and Meaning say what a GPU does, Scalar/Basic, Ext and Fold what "
+        "numbers are, Spec and Layout what is claimed; the laws of the scalars are those of the real numbers; "
+        "Eval is compared with the interpreter on random expressions",
     ),
     (
         Standing.TRUSTED,
@@ -56,8 +57,8 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
     (
         Standing.TRUSTED,
         "the spec",
-        "the trace of the PyTorch reference into the tensor language; tested against PyTorch "
-        "on random inputs",
+        "the trace of the PyTorch reference into the tensor language; every operation of its table is tested "
+        "against PyTorch on random inputs",
     ),
     (
         Standing.TRUSTED,
