@@ -45,8 +45,8 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         Standing.TRUSTED,
         "the machine model",
         "lean/KShell: Syntax, Eval, Machine and Meaning say what a GPU does, Scalar/Basic, Ext and Fold what "
-        "numbers are, Spec and Layout what is claimed; the laws of the scalars are those of the real numbers; "
-        "Eval is compared with the interpreter on random expressions",
+        "numbers are, Spec and Layout what is claimed; the laws of the scalars are those of the real "
+        "numbers; Eval is compared with the interpreter on random expressions",
     ),
     (
         Standing.TRUSTED,
