@@ -140,4 +140,4 @@ def test_lean_evaluates_as_the_rules_say(tmp_path: Path) -> None:
     result = asyncio.run(check())
     lines = text.splitlines()
     errors = [lines[message.line - 1] for message in result.errors]
-    assert errors == [lines[-3]], errors[:3]
+    assert errors == [lines[-2]], errors[:3]
