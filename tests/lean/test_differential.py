@@ -29,7 +29,7 @@ from tests.lean.expressions import (
     outcome,
 )
 
-COUNT = 180
+COUNT = 150
 Sample = tuple[Any, str, Any]
 SORTS: dict[str, Callable[[Any], str]] = {"IExpr": iexpr, "BExpr": bexpr, "RExpr": rexpr}
 WRAPS = core.IBin(core.IntOp.SUB, IntType.U32, core.ILit(0, IntType.U32), core.ILit(1, IntType.U32))

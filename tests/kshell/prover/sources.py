@@ -40,7 +40,7 @@ void launch(const float* x, float* y, int n) {
 }
 """
 
-FLOAT4 = """__global__ void add(const float* x, const float* z, float* y, int n) {
+FLOAT4 = """__global__ void add(const float* x, const float* z, float* __restrict__ y, int n) {
     int i = (blockIdx.x * blockDim.x + threadIdx.x) * 4;
     if (i + 3 < n) {
         float4 a = *reinterpret_cast<const float4*>(x + i);
