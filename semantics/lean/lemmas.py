@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 INT = (
     "IExpr.val, IExpr.ok, IntOp.fn, IntOp.defined, IntTy.inRange, IntTy.low, IntTy.high, IntTy.bits, "
-    "true_and, and_true, not_false_eq_true, Int.tdiv_eq_ediv_of_nonneg, Int.tmod_eq_emod_of_nonneg"
+    "true_and, and_true, not_false_eq_true, Int.reduceToNat, Int.reducePow, "
+    "Int.tdiv_eq_ediv_of_nonneg, Int.tmod_eq_emod_of_nonneg"
 )
 BOOL = f"BExpr.val, BExpr.ok, implies_true, CmpOp.intProp, CmpOp.ext, Ext.lt_fin, Ext.le_fin, {INT}"
 REAL = (
