@@ -88,7 +88,7 @@ def block_file(
         f"def gown (a : Nat) (i : Int) : Option Nat := if a = {b} then some ({show.integer(owner)} : Int).toNat else none",
     ]
     emit.items.append(head)
-    emit.items += emit.grid()
+    emit.items += emit.places()
     (start, _), code, lines = Blocks(emit).chain(pieces, {}, {}, None)
     functions_x = " ".join(f"(x {a})" for a in given)
     n = sizes[b]

@@ -278,6 +278,7 @@ class Blocks:
             f"have hs : {slot} {self.emit.outer(piece)} i := by unfold {slot}; omega",
             "have hs' := hs",
             f"simp only [{slot}] at hs'",
+            *self.emit.place(piece, b, "t", f"{who}.toNat"),
             f"refine h.written (t := {who}.toNat) (show {who}.toNat < {self.emit.threads} by omega) "
             f"(by {self.emit.owned(piece, b)}) (fun σ' hσ => ?_)",
             f"obtain ⟨{', '.join([*(n + 'w' for n in end), '_'])}⟩ := hσ",
@@ -296,17 +297,8 @@ class Blocks:
             f"β'.mem {b} i = some (.fin (Out{b} {self.emit.functions} i)) := by",
             "  unfold gown at ib; rw [if_pos rfl] at ib",
             "  have ib := Option.some.inj ib",
-            *self._place(piece, b),
+            *(f"  {line}" for line in self.emit.place(piece, b, "b", "b")),
             *(f"  {one}" for one in self._written(piece, b)),
             f"  · simp only [{piece.space}.Y{b}, Out{b}]",
         ]
         return Goal(f"{piece.space}.post", "what the block leaves in the output", piece.phase.line, "\n".join(lines))
-
-    def _place(self, piece: Piece, b: int) -> list[str]:
-        """The block coordinates, from the digits of cell `i`."""
-        names = self.emit.block_names
-        if len(names) < 2:
-            return []
-        digits = piece.phase.written[b].digits
-        forms = " ".join(f"({n} := {show.integer(digits[n])})" for n in names)
-        return [f"  have g := grid_coordinates (b := b) {forms}{' (by omega)' * (1 + 2 * len(names))}"]

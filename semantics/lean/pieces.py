@@ -167,37 +167,47 @@ class Pieces:
         """The hypotheses of `place_binders`."""
         return " ".join(["hb", *(f"{n}_low {n}_high" for n in names)])
 
-    @property
-    def block_names(self) -> list[str]:
-        """The block coordinates with more than one value."""
-        return [name for name in self.coordinates if name[0] == "b"]
+    def names_of(self, prefix: str) -> list[str]:
+        """The coordinates of blocks (`b`) or threads (`t`) with more than one value."""
+        return [name for name in self.coordinates if name[0] == prefix]
 
-    def grid(self) -> list[Goal]:
-        """Block numbers and block coordinates, where there are several: omega needs them apart from the
-        digits of cells."""
-        names = self.block_names
+    def places(self) -> list[Goal]:
+        """Numbers and coordinates of blocks and threads, where there are several coordinates: omega needs
+        them apart from the digits of cells."""
+        found: list[Goal] = []
+        line = self.context.call.span.line
+        sides = (("b", "block", self.context.call.grid), ("t", "thread", self.context.call.block))
+        for prefix, word, extents in sides:
+            names = self.names_of(prefix)
+            if len(names) < 2:
+                continue
+            forms = {n: variable(n) for n in names}
+            number = show.integer(linear_number(forms, prefix, extents))
+            numbered = number
+            for n in names:
+                numbered = re.sub(rf"\b{n}\b", self.coordinate(n), numbered)
+            bounds = " ".join(f"({n}0 : 0 ≤ {n}) ({n}1 : {n} < {self.coordinates[n]})" for n in names)
+            equal = " ∧ ".join(f"{n} = {self.coordinate(n)}" for n in names)
+            if prefix == "b":
+                text = f"theorem block_number {{b : Nat}} (h : b < {self.blocks}) : {numbered} = (b : Int) := by omega"
+                found.append(Goal("block_number", "a block's coordinates make up its number", line, text))
+            text = (
+                f"theorem {word}_place {{{prefix} : Nat}} {{{' '.join(names)} : Int}} "
+                f"(h : {number} = ({prefix} : Int)) {bounds} :\n    {equal} := by omega"
+            )
+            found.append(Goal(f"{word}_place", f"a {word}'s number makes up its coordinates", line, text))
+        return found
+
+    def place(self, piece: Piece, b: int, prefix: str, number: str) -> list[str]:
+        """The tactic that names the coordinates of a block or thread, from the digits of cell `i` of array
+        `b`."""
+        names, digits = self.names_of(prefix), piece.phase.written[b].digits
         if len(names) < 2:
             return []
-        line = self.context.call.span.line
-        forms = {n: variable(n) for n in names}
-        number = show.integer(linear_number(forms, "b", self.context.call.grid))
-        bounds = " ".join(f"({n}0 : 0 ≤ {n}) ({n}1 : {n} < {self.coordinates[n]})" for n in names)
-        equal = " ∧ ".join(f"{n} = {self.coordinate(n)}" for n in names)
-        return [
-            Goal(
-                "grid_number",
-                "a block's coordinates make up its number",
-                line,
-                f"theorem grid_number {{b : Nat}} (hb : b < {self.blocks}) : {self.located(number)} = (b : Int) := by omega",
-            ),
-            Goal(
-                "grid_coordinates",
-                "a block's number makes up its coordinates",
-                line,
-                f"theorem grid_coordinates {{b : Nat}} {{{' '.join(names)} : Int}} (h : {number} = (b : Int)) {bounds} :\n"
-                f"    {equal} := by omega",
-            ),
-        ]
+        word = "block" if prefix == "b" else "thread"
+        forms = " ".join(f"({n} := {show.integer(digits[n])})" for n in names)
+        bounds = " (by omega)" * (1 + 2 * len(names))
+        return [f"have g{prefix} := {word}_place ({prefix} := {number}) {forms}{bounds}"]
 
     def who(self, piece: Piece, b: int) -> str:
         """The number of the thread that writes cell `i`."""
@@ -339,7 +349,7 @@ class Pieces:
             if b not in piece.phase.written:
                 return f"exact fun i => rd_free ({'.inl rfl' if shared else '.inr (by simp [gown])'}) {none}"
             if not shared:
-                grid = "have g := grid_number hb; " if len(self.block_names) > 1 else ""
+                grid = "have g := block_number hb; " if len(self.names_of("b")) > 1 else ""
                 mine = f"{grid}simp only [{space}.mine{b}] at h; unfold gown; rw [if_pos rfl]"
                 return f"exact fun i v h => wr_own (.inr (by {mine}; exact congrArg some (by omega))) (own{b} i h)"
             if name.startswith("wr"):
