@@ -219,6 +219,7 @@ class Pieces:
         """The proof of a phase before its theorems are made; enough to speak of its assertions."""
         names = {**self.coordinates, **{n: high for n, (_, high) in phase.names.items()}}
         infinite = frozenset(b for b, c in phase.shared.items() if may_be_infinite(c.value))
+        infinite |= frozenset(phase.lanes if phase.unbounded else ())
         shared = [] if phase.kind is Kind.LAST else phase.shared
         sources = [*self.inputs, *shared, *phase.lanes]
         ordered = [b for b in sources if b not in infinite] + [b for b in sources if b in infinite]

@@ -252,7 +252,7 @@ class Walker:
             done = done.with_real(shuffle.src, total)
         if stride in live[0]:
             done = done.with_int(stride, literal(0))
-        rest_phase = replace(phase, lanes=(mine, received))
+        rest_phase = replace(phase, lanes=(mine, received), unbounded=cell is terms.Slot)
         start = terms.substitute(first, {"tX": CELL})
         return Butterfly(
             stmt, line, name, op, shuffle.src, shuffle.dst, start, total, head, rest_phase, part

@@ -54,6 +54,7 @@ class Phase:
     block: Block
     written: dict[int, Written]
     lanes: tuple[int, ...] = ()
+    unbounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
