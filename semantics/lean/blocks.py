@@ -28,6 +28,7 @@ class Blocks:
     emit: Pieces
     segments: Segments = field(init=False)
     loops: int = 0
+    swapped: bool = False
 
     def __post_init__(self) -> None:
         self.segments = Segments(self.emit)
@@ -258,10 +259,9 @@ class Blocks:
 
     def _equal(self, piece: Piece, target: Piece) -> str:
         """Tactics for two forms of one value."""
-        return (
-            f"first | rfl | (simp only [{self.unfolded(piece, target)}]; ks_spec; done) | "
-            "ks_fold | exact congrArg Ext.fin (Lean.Grind.Semiring.add_comm _ _) | exact Std.Commutative.comm _ _"
-        )
+        swap = "exact congrArg Ext.fin (Lean.Grind.Semiring.add_comm _ _) | exact Std.Commutative.comm _ _"
+        first = f"{swap} | " if self.swapped else ""
+        return f"first | {first}rfl | (simp only [{self.unfolded(piece, target)}]; ks_spec; done) | ks_fold"
 
     @staticmethod
     def unfolded(piece: Piece, target: Piece) -> str:

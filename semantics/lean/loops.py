@@ -39,7 +39,9 @@ def loop(self: "Blocks", loop: Tree | Loop, open_: dict[int, bool], names: dict[
         what = "a round of the loop leads from its invariant to the next"
     again = Piece(f"P{self.emit.count + 1}", head, self.emit.blank(head), inside)
     round_ = Env({name: following}, next_arrays)
+    self.swapped = isinstance(loop, Tree) and loop.swapped
     target, code, lines = self.chain(loop.body, inside, {**names, name: bounds}, (again, round_))
+    self.swapped = False
     self.loops += 1
     space, one = f"L{self.loops}", target[0]
     self.emit.items.append(

@@ -44,7 +44,8 @@ class Kind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Phase:
     """Thread code without barriers. `names` are its integer parameters beside the thread coordinates, with
-    their least value and the bound above; `shared` is what the shared arrays hold at first."""
+    their least value and the bound above; `shared` is what the shared arrays hold at first. `lanes` are
+    values by thread number, given as arrays; `unbounded` when they may be -infinity."""
 
     kind: Kind
     stmts: tuple[core.Stmt, ...]
