@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 HELP = "Try every fake proof and forged certificate of the corpus: which layer refused it."
 
 CLAIM = "KShell.Candidate.Claim"
-CANARY = "theorem proof : CanaryClaim := by\n  intro n\n  omega\n"
+CANARY = (
+    "theorem proof : CanaryClaim := by\n  intro n k h\n"
+    "  exact KShell.Auto.congr2 (f := fun a b => a + b) h rfl\n"
+)
 SECONDS = 90.0
 WRONG_KERNEL = """__global__ void relu(const float* x, float* y, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -97,11 +100,13 @@ def false_statement() -> "Statement":
 
 
 def canary_statement() -> "Statement":
-    """A true claim that one tactic proves."""
+    """A true claim that a lemma of the package proves: the walk has to follow the lemma's proof too."""
     from kshell.prover.submission import Statement
 
     text = "module\npublic import KShell.Auto\n@[expose] public section\n"
-    return Statement(text + "def CanaryClaim : Prop := ∀ n : Nat, n < n + 1\nend\n", "CanaryClaim")
+    return Statement(
+        text + "def CanaryClaim : Prop := ∀ n k : Nat, n = k → n + 1 = k + 1\nend\n", "CanaryClaim"
+    )
 
 
 # ---------------------------------------------------------------- certificates

@@ -7,10 +7,12 @@ submission's proof must inhabit, and the axiom walk over everything that theorem
 """
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from kshell.lean.package import names_in
 from kshell.lean.runner import Check, LeanRunner
 from kshell.prover.allowlist import first_objection
 from kshell.prover.axioms import read_report, walk_file
@@ -67,9 +69,10 @@ def submission_module(text: str, opens: str = "KShell") -> str:
     return f"{header}{text}\nend Submission\nend\nend\n"
 
 
-def verdict_module(proposition: str) -> str:
-    """Our theorem over their proof, and the walk from it."""
-    walk = walk_file([STATEMENT, SUBMISSION], [VERDICT])
+def verdict_module(proposition: str, package: Sequence[str] = ()) -> str:
+    """Our theorem over their proof, and the walk from it. `package` are the modules of the proof package,
+    whose proofs the walk follows too: without their terms every lemma of ours looks like an axiom."""
+    walk = walk_file([*package, STATEMENT, SUBMISSION], [VERDICT])
     theorem = f"theorem {VERDICT} : {proposition} := Submission.proof\n"
     # The theorem is private to its module: a resolved name finds it.
     walk = walk.replace(f"[`{VERDICT}]", f"[``{VERDICT}]")
@@ -107,7 +110,7 @@ async def judge(
     if any("sorry" in m.text for m in check.messages):
         return Judgement(Layer.ELABORATION, "the proof has a gap")
     ours = folder / "Verdict.lean"
-    ours.write_text(verdict_module(statement.proposition), encoding="utf-8")
+    ours.write_text(verdict_module(statement.proposition, names_in(package)), encoding="utf-8")
     verdict = await runner.check(ours, package, seconds=seconds, memory_mb=memory_mb, writable=())
     if not verdict.ok:
         return Judgement(Layer.STATEMENT, f"the proof is not of the statement: {verdict.reason}")

@@ -39,8 +39,13 @@ def test_objections_name_the_place() -> None:
 def test_their_text_never_reaches_our_files() -> None:
     ours = verdict_module("KShell.Candidate.Claim") + canary_statement().text
     assert "theorem KShellVerdict.verified : KShell.Candidate.Claim := Submission.proof" in ours
-    assert "omega" not in ours
+    assert "congr2" not in ours
     assert submission_module(CANARY).count(CANARY) == 1
+    assert "\nopen KShell KShell.Auto\n" in submission_module(CANARY, "KShell KShell.Auto")
+
+
+def test_the_walk_of_a_submission_has_the_proofs_of_the_package() -> None:
+    assert "\nimport all KShell.Auto.Fold\n" in verdict_module("P", ["KShell.Auto.Fold"])
 
 
 @pytest.mark.parametrize("outcome", forged(), ids=lambda o: o.name)

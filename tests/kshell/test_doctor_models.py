@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from kshell import doctor, keys, models
-from kshell.cli import prices
-from kshell.config import load
+from kshell.cli import options, prices
+from kshell.config import ROLES, load
 from kshell.engine.settings import Settings
 from kshell.errors import UserError
 
@@ -122,3 +122,10 @@ def test_nobody_is_asked_without_a_cap_or_a_terminal(bare: Path, monkeypatch: py
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
     prices.ask(Settings(generator="llm", model="openai/house-1", max_usd=1.0))
     assert not bare.exists()
+
+
+def test_the_docs_name_every_role_and_option() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    assert [role for role in ROLES if role not in text] == []
+    assert [role for role in options.ROLES if role not in text] == []
+    assert "KSHELL_API_BASE" in text and "--max-usd" in text
