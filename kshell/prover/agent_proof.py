@@ -40,7 +40,9 @@ async def judged(runner: LeanRunner, statement: Statement, text: str, folder: Pa
     tree = await package.build(runner)
     folder.mkdir(parents=True, exist_ok=True)
     for stale in folder.iterdir():
-        if not stale.name.startswith("Statement."):
+        if stale.is_dir():
+            shutil.rmtree(stale)
+        elif not stale.name.startswith("Statement."):
             stale.unlink()
     ruling = await judge(runner, tree, folder, statement, text)
     if ruling.accepted:
