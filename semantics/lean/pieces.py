@@ -352,7 +352,14 @@ class Pieces:
             if not shared:
                 grid = "have g := block_number hb; " if len(self.names_of("b")) > 1 else ""
                 mine = f"{grid}simp only [{space}.mine{b}] at h; unfold gown; rw [if_pos rfl]"
-                return f"exact fun i v h => wr_own (.inr (by {mine}; exact congrArg some (by omega))) (own{b} i h)"
+                close = "exact congrArg some (by omega)"
+                names = self.names_of("b")
+                if len(names) > 2:
+                    equal = [f"e{at}" for at in range(len(names))]
+                    skipped = ["_"] * len(piece.phase.written[b].where)
+                    mine = mine.replace("; unfold", f"; obtain ⟨{', '.join([*skipped, *equal, '_'])}⟩ := h; unfold")
+                    close = f"exact congrArg some (by rw [{', '.join(equal)}, g, Int.toNat_natCast])"
+                return f"exact fun i v h => wr_own (.inr (by {mine}; {close})) (own{b} i h)"
             if name.startswith("wr"):
                 return f"exact fun i v h => wr_own (.inl rfl) (own{b} i h)"
             others = "if_neg (by decide), " * list(piece.phase.written).index(b)
