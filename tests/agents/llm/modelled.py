@@ -11,6 +11,7 @@ from tests.kshell.engine import fakes
 if __name__ == "__main__":
     journal = fakes.Journal(Path(sys.argv[1]))
     wiring.evaluator = lambda settings: fakes.FakeEvaluator(journal)
-    wiring.verifiers = lambda: (fakes.FakeVerifier(journal),)
+    wiring.verifiers = lambda device=None: (fakes.FakeVerifier(journal),)
+    wiring.unfit = lambda task, sizes: None
     wiring.prover = lambda: fakes.FakeProver(journal)
     sys.exit(main(sys.argv[2:]))
