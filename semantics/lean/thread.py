@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 
 from semantics import core
 from semantics.lean import terms as show
-from semantics.lean.equality import equality_proof, positivity_hints
+from semantics.lean.equality import equality, positivity_hints
 from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet
 from semantics.lean.syntax import Printer, bexpr
-from semantics.symbolic import terms
+from semantics.symbolic import normal, terms
 from semantics.symbolic.linear import literal
 from semantics.symbolic.owners import Owner
 from semantics.symbolic.state import State
@@ -76,6 +76,12 @@ class ThreadProof:
         parts += [f"{k} h{k}" for k in scope.counters]
         parts += [f"g{at}" for at in range(len(scope.guards))]
         return " ".join(parts)
+
+    def ranges(self, scope: Scope) -> dict[str, normal.Range]:
+        """What is known of the coordinates and counters at a point."""
+        found: dict[str, normal.Range] = {name: (0, n - 1) for name, n in self.coordinates.items()}
+        found |= {k: (0, None) for k in scope.counters}
+        return normal.under(normal.under(found, scope.guards), scope.guards)
 
     def fields(self) -> list[tuple[str, str]]:
         """The facts about a thread: name and proposition."""
@@ -437,19 +443,21 @@ class ThreadProof:
         name = self.printer.kernel.arrays[array].name
         wanted = terms.substitute(self.values[b], {"i": node.index})
         function = f"Y{b} {self.functions}".strip()
+        proof = equality(node.value, wanted, self.ranges(node.scope))
         value = self.theorem(
             f"the value stored into {name} is what the spec says",
             node.stmt.span.line,
             node.scope,
             f"{show.scalar(node.value)} = {function} {j}",
             [
+                *proof.keys,
                 f"obtain ⟨{', '.join(n for n, _ in self.fields())}⟩ := T",
                 f"have hw : {function} {j} = {show.scalar(wanted)} := by",
                 f"  simp only [Y{b}]",
                 "  all_goals ks_spec",
                 "refine Eq.trans ?_ hw.symm",
                 "clear hw",
-                *equality_proof(node.value, wanted),
+                *proof.lines,
             ],
         )
         moved = []

@@ -158,9 +158,14 @@ def substitute(term: Term, values: dict[str, Linear]) -> Term:
         case Chosen(cond, a, b):
             return Chosen(substitute_condition(cond, values), substitute(a, values), substitute(b, values))
         case Total(counter, count, body):
-            return Total(counter, count.substitute(values), substitute(body, values))
+            return Total(counter, count.substitute(values), substitute(body, _free(values, counter)))
         case Largest(counter, count, body):
-            return Largest(counter, count.substitute(values), substitute(body, values))
+            return Largest(counter, count.substitute(values), substitute(body, _free(values, counter)))
+
+
+def _free(values: dict[str, Linear], counter: str) -> dict[str, Linear]:
+    """A fold hides its own counter."""
+    return {name: value for name, value in values.items() if name != counter}
 
 
 def substitute_condition(cond: Condition, values: dict[str, Linear]) -> Condition:

@@ -125,4 +125,86 @@ theorem sumI_pos (hn : 0 < n) (h : ∀ i : Int, 0 ≤ i → i < n → 0 < f i) :
   have h2 := h n (by omega) (by omega)
   simp only [sumI]; grind
 
+theorem ofInt_add (a b : Int) : (ofInt (a + b) : R) = ofInt a + ofInt b := Lean.Grind.Ring.intCast_add a b
+
+theorem ofInt_succ (n : Nat) : (ofInt ((n + 1 : Nat) : Int) : R) = ofInt n + 1 := by
+  have h : ((n + 1 : Nat) : Int) = (n : Int) + 1 := by omega
+  rw [h, ofInt_add, ofInt_one]
+
+theorem ofInt_pos (hn : 0 < n) : (0 : R) < ofInt n := by
+  have h : ∀ n : Nat, (0 : R) ≤ ofInt n := by
+    intro n; induction n with
+    | zero => have h0 : (ofInt ((0 : Nat) : Int) : R) = 0 := ofInt_zero
+              rw [h0]; grind
+    | succ n ih => rw [ofInt_succ]; grind
+  obtain ⟨n, rfl⟩ : ∃ m, n = m + 1 := ⟨n - 1, by omega⟩
+  have := h n
+  rw [ofInt_succ]; grind
+
+/-- A sum of squared distances in powers of its terms. -/
+theorem sumI_sq_sub (c : R) : sumI (fun i => (f i - c) * (f i - c)) n =
+    sumI (fun i => f i * f i) n - (c + c) * sumI f n + ofInt n * (c * c) := by
+  induction n with
+  | zero => have h0 : (ofInt ((0 : Nat) : Int) : R) = 0 := ofInt_zero
+            simp only [sumI, h0]; grind
+  | succ n ih => simp only [sumI]; rw [ih, ofInt_succ]; grind
+
+/-- A quotient with a positive denominator is not negative. -/
+theorem div_nonneg {a d : R} (ha : 0 ≤ a) (hd : 0 < d) : 0 ≤ a / d := by
+  have hi : 0 ≤ 1 / d := by
+    rcases Std.le_total (a := (0 : R)) (b := 1 / d) with h | h
+    · exact h
+    · have h1 : 0 ≤ -(1 / d) := by grind
+      have h2 : 0 ≤ d * -(1 / d) := Lean.Grind.OrderedRing.mul_nonneg (by grind) h1
+      have h3 : d * (1 / d) = 1 := by grind
+      have h4 : d * -(1 / d) = -1 := by grind
+      grind
+  have h2 : a / d = a * (1 / d) := by grind
+  rw [h2]; exact Lean.Grind.OrderedRing.mul_nonneg ha hi
+
+theorem maxR_zero {a : R} (h : 0 ≤ a) : maxR a 0 = a := by simp only [maxR]; grind
+
+/-- The variance from the sum of squares. -/
+theorem one_pass {N m : R} (h0 : 0 < n) (hN : N = ofInt n) (hm : m = sumI f n / N) :
+    sumI (fun i => f i * f i) n / N - m * m = sumI (fun i => (f i - m) * (f i - m)) n / N := by
+  have hp : (0 : R) < ofInt n := ofInt_pos h0
+  rw [sumI_sq_sub, ← hN]
+  have hs : sumI f n = m * N := by grind
+  rw [hs]; grind
+
+theorem one_pass_max {N m : R} (h0 : 0 < n) (hN : N = ofInt n) (hm : m = sumI f n / N) :
+    maxR (sumI (fun i => f i * f i) n / N - m * m) 0 = sumI (fun i => (f i - m) * (f i - m)) n / N := by
+  have hp : (0 : R) < ofInt n := ofInt_pos h0
+  have hs : 0 ≤ sumI (fun i => (f i - m) * (f i - m)) n := sumI_nonneg fun _ _ _ => sq_nonneg _
+  rw [one_pass h0 hN hm]
+  exact maxR_zero (div_nonneg hs (hN ▸ hp))
+
+/-- A sum and the sum over the elements that follow. -/
+theorem sumI_append {m t : Nat} (ht : n + m = t) :
+    sumI f n + sumI (fun j => f (j + n)) m = sumI f t := by
+  subst ht; induction m with
+  | zero => simp only [sumI]; grind
+  | succ m ih =>
+    have h : n + (m + 1) = (n + m) + 1 := by omega
+    have e : ((n + m : Nat) : Int) = (m : Int) + n := by omega
+    rw [h]; simp only [sumI]; rw [← ih, e]; grind
+
+theorem sumI_const_zero : sumI (fun _ => (0 : R)) n = 0 := by
+  induction n with
+  | zero => rfl
+  | succ n ih => simp only [sumI]; rw [ih]; grind
+
+/-- `w` sums over every `w`-th element are one sum. -/
+theorem sumI_strided {w m t : Nat} (ht : w * m = t) :
+    sumI (fun k => sumI (fun j => f (j * w + k)) m) w = sumI f t := by
+  subst ht; induction m with
+  | zero => simp only [sumI, Nat.mul_zero]; exact sumI_const_zero
+  | succ m ih =>
+    simp only [sumI]
+    rw [sumI_add, ih, Nat.mul_succ, ← sumI_append (n := w * m) rfl]
+    refine congr2 (f := fun z v : R => z + v) rfl (sumI_congr fun k _ _ => ?_)
+    have e : (m : Int) * w + k = k + ((w * m : Nat) : Int) := by
+      rw [Int.natCast_mul, Int.mul_comm]; omega
+    rw [e]
+
 end KShell.Auto
