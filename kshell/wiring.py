@@ -195,11 +195,12 @@ def unfit(chosen: "Task", sizes: "Workload") -> str | None:
     return refusal(chosen, sizes, reference.compute)
 
 
-def prover() -> "Prover":
-    """The Lean prover."""
+def prover(standby: bool = False) -> "Prover":
+    """The Lean prover. `standby` keeps the next checker process ready until the prover is closed, which
+    saves its start-up time; all proofs must then be asked for in one event loop."""
     from kshell.prover import LeanProver
 
-    return LeanProver()
+    return LeanProver(standby=standby)
 
 
 def parts(settings: "Settings") -> "Parts":
@@ -215,7 +216,7 @@ def parts(settings: "Settings") -> "Parts":
             generator=generator(settings, device, attackers),
             evaluator=device,
             verifiers=attackers,
-            prover=prover(),
+            prover=prover(standby=True),
             distill=distill,
             export=export,
             unfit=unfit,
@@ -227,7 +228,7 @@ def parts(settings: "Settings") -> "Parts":
         generator=generator(settings, device, attackers, models),
         evaluator=device,
         verifiers=(*attackers, *_model_verifiers(settings, models)),
-        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else prover(),
+        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else prover(standby=True),
         distill=distill,
         export=export,
         teacher=_teacher(models) if "insight" in settings.agents else None,
@@ -253,7 +254,7 @@ def _model_prover(settings: "Settings", models: "Team", attackers: "tuple[Verifi
     tries = min(_PROOF_TRIES, settings.max_proof_tries or _PROOF_TRIES)
     agents = ProofAgents(models.llm("prover"), models.llm("analyst"), models.llm("second"), tries=tries)
     probe = LLMVerifier(models.llm("verifier"), oracle())
-    return TeamProver(LeanProver(), agents, (*attackers, probe))
+    return TeamProver(LeanProver(standby=True), agents, (*attackers, probe))
 
 
 def _teacher(models: "Team") -> "Teacher":

@@ -61,9 +61,12 @@ class Verdict:
 
 @dataclass(slots=True)
 class LeanProver:
-    """Implements `kshell.protocols.Prover` with the automatic prover. One proof at a time."""
+    """Implements `kshell.protocols.Prover` with the automatic prover. One proof at a time.
+
+    `standby` keeps the next checker process ready, `fresh` proves again what was proven before."""
 
     standby: bool = False
+    fresh: bool = False
     _runner: LeanRunner | None = field(default=None, repr=False)
     _subjects: dict[str, tuple[Subject, Emission]] = field(default_factory=dict, repr=False)
 
@@ -102,7 +105,7 @@ class LeanProver:
             return Proof(candidate=candidate.id, key="", status=ProofStatus.UNPROVEN, reason=reason)
         key = known.key(self.checker, emission.text)
         folder = toolchain.store() / "proofs" / key
-        kept = _kept(folder, key)
+        kept = None if self.fresh else _kept(folder, key)
         if kept is not None:
             for obligation in kept.obligations:
                 on_obligation(obligation, len(kept.obligations))
@@ -136,6 +139,11 @@ class LeanProver:
             raise ValueError(f"the axioms of the proof of {candidate.id} were not kept; prove it again")
         axioms = tuple(json.loads(kept.read_text(encoding="utf-8")))
         return make_certificate(candidate.id, known, emission, self.checker, axioms, len(proof.obligations))
+
+    async def prepare(self) -> None:
+        """Build the package and start a checker process that stands by."""
+        await package.build(self.runner)
+        await self.runner.prepare()
 
     async def close(self) -> None:
         """End the process that stands by."""

@@ -1,12 +1,13 @@
 """The Lean file of a candidate: statement first, then the obligations, then the theorem."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from semantics import core, spec
 from semantics.lean import statement
 from semantics.lean.barriers import BlockFile, block_file
-from semantics.lean.kernel import array_numbers, header, numbers, prelude, thread_file
+from semantics.lean.kernel import array_numbers, header, local_tactics, numbers, prelude, thread_file
 from semantics.lean.launch import launch_theorem
 from semantics.lean.lemmas import Goal
 from semantics.lean.meaning import output_term
@@ -16,6 +17,7 @@ from semantics.symbolic.state import Unsupported
 
 NAMESPACE = "KShell.Candidate"
 MARK = "kshell:closed"
+_TACTIC = re.compile(r"\bks_\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,23 @@ class _Writer:
         self.steps: list[Step] = []
         self.prefix = prefix
         self.where = where
+        self._tactics: dict[str, str] = {}
+
+    def head(self, literals: Sequence[str], namespace: str) -> None:
+        """The head of the file. From here on the names of local tactics stand for their text."""
+        self.add(header(literals, namespace))
+        self._tactics = local_tactics(literals)
+
+    def quote(self, text: str) -> None:
+        """Text that stays as it is."""
+        self.lines += text.split("\n")
 
     def add(self, text: str | Sequence[str]) -> None:
         for part in [text] if isinstance(text, str) else text:
-            self.lines += part.split("\n")
+            self.lines += _TACTIC.sub(self._spelled, part).split("\n")
+
+    def _spelled(self, found: re.Match[str]) -> str:
+        return self._tactics.get(found.group(), found.group())
 
     def step(self, name: str, title: str, line: int, text: str) -> None:
         """A theorem and the mark after it that says Lean has come past it."""
@@ -85,8 +100,8 @@ def emit(
     if has_barrier(call.kernel.body) or has_shuffle(call.kernel.body):
         return _with_barriers(writer, block_file(plan, call, inputs, values, meaning), said, namespace)
     thread = thread_file(plan, call, given, values)
-    writer.add(header(thread.literals, namespace))
-    writer.add(said)
+    writer.head(thread.literals, namespace)
+    writer.quote(said)
     writer.add(prelude(thread.proof))
     writer.add(thread.proof.definitions)
     for goal in thread.goals:
@@ -106,8 +121,8 @@ def emit(
 def _with_barriers(writer: _Writer, made: BlockFile, said: str, namespace: str) -> Emission:
     """The file of a kernel with barriers. Theorems of a phase are named `Pn.name` and stand in the
     namespace of the phase."""
-    writer.add(header(made.literals, namespace))
-    writer.add(said)
+    writer.head(made.literals, namespace)
+    writer.quote(said)
     for item in made.items:
         if isinstance(item, Goal):
             writer.step(item.name, item.title, item.line, item.text)

@@ -171,8 +171,7 @@ def prelude(proof: ThreadProof) -> list[str]:
 
 
 def header(literals: Sequence[str], namespace: str) -> list[str]:
-    """The head of a file: imports, local tactics, the literals as numerals."""
-    names = ", ".join([*(f"lit{at}" for at in range(len(literals))), "ofRat_one", "ofInt_zero", "ofInt_one"])
+    """The head of a file: imports, the literals as numerals."""
     lines = [
         "module",
         "public import KShell.Auto",
@@ -192,23 +191,24 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         words = text.strip("()").replace("(", "").replace(")", "").split()
         value = words[1] if words[0] == "ofInt" or words[2] == "1" else f"{words[1]} / {words[2]}"
         lines.append(f"theorem lit{at} : ({text} : R) = {value} := by simp only [ofRat, ofInt]; grind")
-    lines += [
-        'local macro "ks_spec" : tactic => `(tactic| repeat\' (first | with_reducible rfl | '
-        "omega | (funext j) | "
-        "(apply propext; omega) | (congr 1)))",
-        'local macro "ks_fold" : tactic => `(tactic| first | with_reducible rfl '
+    return lines
+
+
+def local_tactics(literals: Sequence[str]) -> dict[str, str]:
+    """The tactics of a file by name, each as one tactic in parentheses. They are written out where they
+    are used: a macro of its own costs every file more than a second."""
+    names = ", ".join([*(f"lit{at}" for at in range(len(literals))), "ofRat_one", "ofInt_zero", "ofInt_one"])
+    return {
+        "ks_spec": "(repeat' (first | with_reducible rfl | omega | (funext j) | (apply propext; omega) | (congr 1)))",
+        "ks_fold": "(first | with_reducible rfl "
         "| (simp only [sumI_zero, maxE_zero, foldZ_zero, plus_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
         f"Int.zero_add, Int.add_zero, {names}]; done) "
         f"| (simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, {names}]; done) "
         f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
         "| grind "
         f"| ((try simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, Int.reduceToNat, {names}]) <;> grind))",
-        'local macro "ks_ring" : tactic => `(tactic| first | with_reducible rfl | ((try simp only ['
-        + names
-        + "]) <;> grind) | "
-        "(simp only [maxR, minR, absR, " + names + "] <;> grind))",
-        'local macro "ks_defined" : tactic => `(tactic| ((repeat\' (first | (refine '
-        "And.intro ?_ ?_) | intro _)) "
-        "<;> first | trivial | omega | ((try simp only [" + names + "] at *) <;> grind)))",
-    ]
-    return lines
+        "ks_ring": f"(first | with_reducible rfl | ((try simp only [{names}]) <;> grind) "
+        f"| (simp only [maxR, minR, absR, {names}] <;> grind))",
+        "ks_defined": "((repeat' (first | (refine And.intro ?_ ?_) | intro _)) "
+        f"<;> first | trivial | omega | ((try simp only [{names}] at *) <;> grind))",
+    }

@@ -77,12 +77,6 @@ class ThreadProof:
         parts += [f"g{at}" for at in range(len(scope.guards))]
         return " ".join(parts)
 
-    def ranges(self, scope: Scope) -> dict[str, normal.Range]:
-        """What is known of the coordinates and counters at a point."""
-        found: dict[str, normal.Range] = {name: (0, n - 1) for name, n in self.coordinates.items()}
-        found |= {k: (0, None) for k in scope.counters}
-        return normal.under(normal.under(found, scope.guards), scope.guards)
-
     def fields(self) -> list[tuple[str, str]]:
         """The facts about a thread: name and proposition."""
         found: list[tuple[str, str]] = []
@@ -443,7 +437,7 @@ class ThreadProof:
         name = self.printer.kernel.arrays[array].name
         wanted = terms.substitute(self.values[b], {"i": node.index})
         function = f"Y{b} {self.functions}".strip()
-        proof = equality(node.value, wanted, self.ranges(node.scope))
+        proof = equality(node.value, wanted, normal.known(self.coordinates, node.scope.counters, node.scope.guards))
         value = self.theorem(
             f"the value stored into {name} is what the spec says",
             node.stmt.span.line,

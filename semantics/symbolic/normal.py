@@ -98,6 +98,15 @@ def _chosen(a: Linear, b: Linear, larger: bool, ranges: Ranges) -> Linear:
     return choice(a, b, larger)
 
 
+def known(
+    extents: Mapping[str, int], counters: Iterable[str], guards: tuple[Condition, ...]
+) -> dict[str, Range]:
+    """Ranges at a point: coordinates below their extents, counters at least 0, narrowed by the guards."""
+    found: dict[str, Range] = {name: (0, n - 1) for name, n in extents.items()}
+    found |= {k: (0, None) for k in counters}
+    return under(under(found, guards), guards)
+
+
 def under(ranges: Ranges, guards: Iterable[Condition]) -> dict[str, Range]:
     """Ranges of single variables that conditions narrow."""
     found = dict(ranges)
