@@ -228,7 +228,9 @@ def parts(settings: "Settings") -> "Parts":
         generator=generator(settings, device, attackers, models),
         evaluator=device,
         verifiers=(*attackers, *_model_verifiers(settings, models)),
-        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else prover(standby=True),
+        prover=_model_prover(settings, models, attackers)
+        if "prover" in settings.agents
+        else prover(standby=True),
         distill=distill,
         export=export,
         teacher=_teacher(models) if "insight" in settings.agents else None,

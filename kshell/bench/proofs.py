@@ -24,7 +24,9 @@ SUITES = ("elementwise", "level1")
 _ELEMENTWISE = ("relu", "silu", "gelu", "gelu_tanh", "scale", "add")
 _EXTRA = ("scale", "add")
 _COUNTED = {"accumulators": 4}
-HEARTBEATS = "the checker does not report them: core Lean has no command that prints the heartbeats of a theorem"
+HEARTBEATS = (
+    "the checker does not report them: core Lean has no command that prints the heartbeats of a theorem"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--variant", action="append", default=[], metavar="V", help="only families with this in their name"
     )
     parser.add_argument(
-        "--ragged", action="store_true", help="also at sizes that no block divides: every axis from 16 on, plus 1"
+        "--ragged",
+        action="store_true",
+        help="also at sizes that no block divides: every axis from 16 on, plus 1",
     )
-    parser.add_argument("--cold", action="store_true", help="prove each once more without a process that stands by")
+    parser.add_argument(
+        "--cold", action="store_true", help="prove each once more without a process that stands by"
+    )
     parser.add_argument("--fresh", action="store_true", help="prove again what was proven before")
 
 
@@ -138,7 +144,9 @@ def _with_cold(one: Outcome, kernel: Kernel) -> Outcome:
 
 def ragged(workload: "Workload") -> "Workload":
     """Sizes that no block divides: every axis from 16 on is one longer."""
-    return workload.model_copy(update={"axes": {k: n + 1 if n >= 16 else n for k, n in workload.axes.items()}})
+    return workload.model_copy(
+        update={"axes": {k: n + 1 if n >= 16 else n for k, n in workload.axes.items()}}
+    )
 
 
 def _kernels(args: argparse.Namespace) -> Iterator[Kernel]:

@@ -178,7 +178,10 @@ def emitted(source: str, task: Task, workload: Workload) -> tuple[Subject, Emiss
     """Parse a candidate and emit its file. Raises Refusal or Unsupported."""
     known = subject(source, task, workload)
     names = [tensor.name for tensor in task.inputs]
-    return known, emit(source, known.plan, known.meaning, names, task.inplace)
+    try:
+        return known, emit(source, known.plan, known.meaning, names, task.inplace)
+    except RecursionError:
+        raise Unsupported("a thread this long: too many statements in a row") from None
 
 
 def make_certificate(

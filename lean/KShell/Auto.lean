@@ -1,5 +1,6 @@
 module
 
+public import KShell.Auto.Arrays
 public import KShell.Auto.Fold
 public import KShell.Auto.Thread
 public import KShell.Auto.Warps

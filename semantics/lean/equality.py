@@ -96,6 +96,7 @@ class _Prover:
         return [
             f"have {name} : {show.scalar(step.part)} = {show.scalar(step.by)} := by",
             *(f"  {line}" for line in step.proof),
+            *(f"  {line}" for line in (self._congruence(*step.rest, ranges) if step.rest else [])),
             f"refine (congrArg (fun z : R => {show.scalar(_replaced(have, {step.part: hole}))}) {name}).trans ?_",
             f"show {show.scalar(replaced)} = {show.scalar(want)}",
             *self.prove(replaced, want, ranges),
@@ -314,7 +315,12 @@ def positivity_hints(t: Term) -> list[str]:
                 walk(a)
                 if fn is core.RealFn.EXP:
                     found.append(f"exp_pos {show.scalar(a)}")
-            case terms.Binary(_, a, b) | terms.Chosen(_, a, b):
+            case terms.Binary(op, a, b):
+                walk(a)
+                walk(b)
+                if op is core.RealOp.MAX and not (show.may_be_infinite(a) or show.may_be_infinite(b)):
+                    found.append(f"le_maxR_right {show.scalar(a)} {show.scalar(b)}")
+            case terms.Chosen(_, a, b):
                 walk(a)
                 walk(b)
             case terms.Total(k, n, terms.Unary(core.RealFn.EXP, a)) if n.is_constant:

@@ -16,11 +16,12 @@ _ADD, _SUB, _MUL, _DIV = core.RealOp.ADD, core.RealOp.SUB, core.RealOp.MUL, core
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`part` equals `by`; `proof` closes that equality."""
+    """`part` equals `by`; `proof` closes that equality up to the equality `rest` of two terms."""
 
     part: Term
     by: Term
     proof: tuple[str, ...]
+    rest: tuple[Term, Term] | None = None
 
 
 def rewrite(have: Term, want: Term, ranges: Ranges) -> Step | None:
@@ -113,14 +114,13 @@ def _one_sum(part: Term, _want: Term, ranges: Ranges) -> Step | None:
         return None
     by = terms.Total("i", literal(w * m), terms.substitute(function, {"": flat}))
     text = f"(f := fun i : Int => {show.scalar(terms.substitute(function, {'': flat}))})"
-    inside = terms.substitute(function, {"": variable(j).scale(w) + variable(k)})
+    inside = terms.substitute(function, {"": variable(f"({j} * {w} + {k})")})
     proof = (
-        f"refine Eq.trans ?_ (sumI_strided {text} (w := {w}) (m := {m}) rfl)",
+        f"refine Eq.trans ?_ (sumI_strided {text} (w := {w}) (m := {m}) (W := {w}) rfl rfl)",
         f"refine sumI_congr (fun {k} {k}_0 {k}_1 => sumI_congr (fun {j} {j}_0 {j}_1 => ?_))",
         f"show {show.scalar(body)} = {show.scalar(inside)}",
-        "first | rfl | (congr 1 <;> first | rfl | omega | (congr 1; omega)) | grind",
     )
-    return Step(part, by, proof)
+    return Step(part, by, proof, (body, inside))
 
 
 def _function_of(body: Term, strides: dict[str, int]) -> Term | None:
@@ -144,13 +144,14 @@ def _appended(part: Term, _want: Term, ranges: Ranges) -> Step | None:
     shifted = terms.substitute(f, {k: variable(j) + n})
     if not normal.same(shifted, g, {**ranges, j: (0, m.constant - 1)}):
         return None
-    total = Linear(n.constant + m.constant)
-    by = terms.Total(k, total, f)
+    by = terms.Total(k, Linear(n.constant + m.constant), f)
+    name = f"{j}_"
+    left = terms.substitute(g, {j: variable(name)})
+    right = terms.substitute(f, {k: variable(f"({name} + {n.constant})")})
     proof = (
         f"refine Eq.trans ?_ (sumI_append (f := fun {k} : Int => {show.scalar(f)}) (n := {n.constant}) "
-        f"(m := {m.constant}) rfl)",
-        "refine congr2 (f := fun z w : R => z + w) rfl (sumI_congr (fun j j_0 j_1 => ?_))",
-        "simp only []",
-        "first | rfl | (congr 1 <;> first | rfl | omega | (congr 1; omega)) | grind",
+        f"(m := {m.constant}) (N := {n.constant}) rfl rfl)",
+        f"refine congr2 (f := fun z w : R => z + w) rfl (sumI_congr (fun {name} {name}0 {name}1 => ?_))",
+        f"show {show.scalar(left)} = {show.scalar(right)}",
     )
-    return Step(part, by, proof)
+    return Step(part, by, proof, (left, right))

@@ -61,8 +61,9 @@ def thread_file(
     for at, array in enumerate(kernel.arrays):
         if array.elem != "float":
             raise Unsupported(f"array {array.name!r} of {array.elem}", kernel.span.line)
-        if at not in globals_:
+        if at not in globals_ and array.space is not core.Space.LOCAL:
             raise Unsupported(f"the {array.space.value} array {array.name!r}", kernel.span.line)
+    own = {mapping[at]: array.size or 0 for at, array in enumerate(kernel.arrays) if at not in globals_}
     sizes = {number: plan.buffers[name][0] for name, number in numbers(plan).items()}
     context = Context(call, globals_, sizes)
     outputs = {b: sizes[b] for b in values}
@@ -77,7 +78,7 @@ def thread_file(
         block,
         found,
         owner,
-        {b: n for b, n in sizes.items() if b in used},
+        {b: n for b, n in sizes.items() if b in used} | own,
         tuple(b for b in inputs if b in used),
         {b: v for b, v in values.items() if b in used},
         context_facts(context, Printer(kernel, mapping).block(kernel.body)),
@@ -148,6 +149,9 @@ def literals_of(proof: ThreadProof) -> Iterator[str]:
                     pass
             for real in node.after.reals.values():
                 yield from within(real)
+            for local in node.after.locals.values():
+                for held in (local.new, local.old):
+                    yield from within(held) if held is not None else ()
 
     yield from walk(proof.block)
 

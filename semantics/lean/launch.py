@@ -192,7 +192,7 @@ def _correct(
         f"  refine elementwise_rule (by decide) ?_ {_permission([b for b, _ in outputs])} "
         f"(fun _ i => owner i)",
         f"    (fun a i v => {cells}) ?_ ?_",
-        f"  · intro a; {_spaces(len(plan.buffers))}",
+        f"  · intro a; {_spaces(max([len(plan.buffers), *(n + 1 for n in proof.sizes)]))}",
         "  · intro b t r b0 b1 t0 t1 _",
         f"    have b1 : b < {_count(call.grid)} := b1",
         f"    have t1 : t < {_count(call.block)} := t1",

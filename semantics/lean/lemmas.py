@@ -33,3 +33,20 @@ def assigned(kind: str, w: int, var: int) -> str:
 def bullet(lines: list[str]) -> list[str]:
     """The lines as one focused block."""
     return [f"{'· ' if at == 0 else '  '}{line}" for at, line in enumerate(lines)]
+
+
+def loop(
+    k: str, guard: str, head: str, test: str, first: str, bounded: str, body: list[str], leave: str
+) -> list[str]:
+    """The loop rule for counter `k` with invariant `head`: `test` says when the loop goes on, `first` that
+    the invariant holds at the start, `bounded` that the loop ends, `leave` what holds afterwards."""
+    opened = f"intro {k} σ{k} h{k} i{k}"
+    return [
+        f"refine vc_loop 4294967296 (fun {k} => {head}) ({first}) ?_ ?_ ?_ ?_",
+        *bullet([opened, f"exact {test}.1"]),
+        *bullet([f"{opened} hc", f"have {guard} := {test}.2.mp hc", f"exact {bounded}"]),
+        *bullet([f"{opened} hc", f"have {guard} := {test}.2.mp hc", *body]),
+        *bullet(
+            [f"{opened} hc", f"have {guard} := fun hg => hc ({test}.2.mpr hg)", f"exact {leave} σ{k} i{k}"]
+        ),
+    ]

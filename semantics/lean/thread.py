@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from semantics import core
 from semantics.lean import terms as show
 from semantics.lean.equality import equality, positivity_hints
-from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet
+from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet, loop
+from semantics.lean.locals import accessed, local_parts, weakened
 from semantics.lean.syntax import Printer, bexpr
 from semantics.symbolic import normal, terms
 from semantics.symbolic.linear import literal
@@ -116,6 +117,7 @@ class ThreadProof:
             if b in self.inputs:
                 found.append((f"U{b}", f"Pending σ.mem {b} {n} {c} {mine} X{b}"))
         found += [(f"K{at}", f"{show.integer(k)} ≤ {show.integer(most)}") for at, (k, most) in enumerate(state.limits)]
+        found += local_parts(state, self.printer.numbers)
         found += [(f"n{v}", f"σ.reg.iv {v} = {show.integer(x)}") for v, x in sorted(state.ints.items())]
         found += [(f"r{v}", f"σ.reg.rv {v} = {show.extended(x)}") for v, x in sorted(state.reals.items())]
         return found
@@ -255,26 +257,8 @@ class ThreadProof:
         )
         guard = f"g{len(scope.guards)}"
         call = f"({self.call(test, inside)} σ{k} i{k})"
-        return [
-            f"refine vc_loop 4294967296 (fun {k} => {head}) ({self.call(first, scope)} "
-            f"{sigma} {h}) ?_ ?_ ?_ ?_",
-            *bullet([f"intro {k} σ{k} h{k} i{k}", f"exact {call}.1"]),
-            *bullet(
-                [
-                    f"intro {k} σ{k} h{k} i{k} hc",
-                    f"have {guard} := {call}.2.mp hc",
-                    f"exact {self.call(bounded, inside.under(node.cond))}",
-                ]
-            ),
-            *bullet([f"intro {k} σ{k} h{k} i{k} hc", f"have {guard} := {call}.2.mp hc", *body]),
-            *bullet(
-                [
-                    f"intro {k} σ{k} h{k} i{k} hc",
-                    f"have {guard} := fun hg => hc ({call}.2.mpr hg)",
-                    f"exact {self.call(leave, out)} σ{k} i{k}",
-                ]
-            ),
-        ]
+        ended_call, leave_call = self.call(bounded, inside.under(node.cond)), self.call(leave, out)
+        return loop(k, guard, head, call, f"{self.call(first, scope)} {sigma} {h}", ended_call, body, leave_call)
 
     def test(
         self,
@@ -329,6 +313,8 @@ class ThreadProof:
                 proofs.append(self._moved(name, name in known))
             elif name[0] in "nK":
                 proofs.append("(by omega)")
+            elif name[0] in "FG":
+                proofs.append(weakened(name, given, wanted, shift))
             else:
                 var = int(name[1:])
                 proofs.append(self._same_real(name, given.reals.get(var), wanted.reals[var], scope, shift))
@@ -389,6 +375,13 @@ class ThreadProof:
                     f"· simp (disch := omega) only [{REAL}, {registers}]",
                     f"· exact {self._after_real(node, var)}",
                 ]
+            case core.Load(_, array) | core.Store(array) if node.local >= 0:
+                defined = self._defined(node.value, registers) if node.value is not None else []
+                value = f"simp (disch := omega) only [{REAL}, {registers}]"
+                ranges = normal.known(self.coordinates, node.scope.counters, node.scope.guards)
+                return f"the access to {self.printer.kernel.arrays[array].name} is in bounds", accessed(
+                    node, self.printer.numbers[array], integer, defined, value, self.parts(node.after), ranges
+                )
             case core.Load(var, array, _):
                 return self._load(node, var, array, integer)
             case core.Store(array, _, _):

@@ -103,7 +103,7 @@ def known(
 ) -> dict[str, Range]:
     """Ranges at a point: coordinates below their extents, counters at least 0, narrowed by the guards."""
     found: dict[str, Range] = {name: (0, n - 1) for name, n in extents.items()}
-    found |= {k: (0, None) for k in counters}
+    found |= dict.fromkeys(counters, (0, None))
     return under(under(found, guards), guards)
 
 
@@ -169,7 +169,7 @@ def same(a: Term, b: Term, ranges: Ranges) -> bool:
         return False
 
 
-def normal(t: Term, ranges: Ranges, depth: int = 0) -> Polynomial:
+def normal(t: Term, ranges: Ranges) -> Polynomial:
     """The polynomial of a term. Raises TooLarge."""
     match t:
         case terms.Number(value):
@@ -186,35 +186,53 @@ def normal(t: Term, ranges: Ranges, depth: int = 0) -> Polynomial:
         case terms.Slot(buffer, at):
             return _atom("slot", buffer, index(at, ranges))
         case terms.Unary(core.RealFn.NEG, a):
-            return _scaled(normal(a, ranges, depth), Fraction(-1))
+            return _scaled(normal(a, ranges), Fraction(-1))
         case terms.Unary(fn, a):
-            return _atom("fn", fn, normal(a, ranges, depth))
+            return _atom("fn", fn, normal(a, ranges))
         case terms.Binary(op, a, b):
-            return _binary(op, normal(a, ranges, depth), normal(b, ranges, depth))
+            return _binary(op, normal(a, ranges), normal(b, ranges))
         case terms.Chosen(cond, a, b):
             decided = condition(cond, ranges)
             if decided in (True, False):
-                return normal(a if decided else b, ranges, depth)
-            return _atom("if", decided, normal(a, ranges, depth), normal(b, ranges, depth))
+                return normal(a if decided else b, ranges)
+            return _atom("if", decided, normal(a, ranges), normal(b, ranges))
         case terms.Total(counter, count, body):
-            return _total(counter, index(count, ranges), body, ranges, depth)
+            return _total(counter, index(count, ranges), body, ranges)
         case terms.Largest(counter, count, body):
             n = index(count, ranges)
-            inner, name = _inside(counter, n, ranges, depth)
+            inner, name = _inside(n, body, ranges)
             renamed = terms.substitute(body, {counter: variable(name)})
-            return _atom("max over", n, normal(renamed, inner, depth + 1))
+            return _atom("max over", n, normal(renamed, inner))
 
 
-def _inside(counter: str, n: Linear, ranges: Ranges, depth: int) -> tuple[dict[str, Range], str]:
-    name = f"#{depth}"
+def _inside(n: Linear, body: Term, ranges: Ranges) -> tuple[dict[str, Range], str]:
+    """The ranges inside a fold, and the name of its counter: by the folds inside, so that it does not
+    depend on those around."""
+    name = f"#{_height(body)}"
     _, high = bounds(n, ranges)
     return {**ranges, name: (0, None if high is None else max(high - 1, 0))}, name
 
 
-def _total(counter: str, n: Linear, body: Term, ranges: Ranges, depth: int) -> Polynomial:
+def _height(t: Term) -> int:
+    """How deep folds stand inside one another."""
+    match t:
+        case terms.Total(_, _, a) | terms.Largest(_, _, a):
+            return 1 + _height(a)
+        case terms.Unary(_, a):
+            return _height(a)
+        case terms.Binary(_, a, b):
+            return max(_height(a), _height(b))
+        case terms.Chosen(cond, a, b):
+            inside = [_height(x) for x in (cond.a, cond.b)] if isinstance(cond, terms.CompareReal) else []
+            return max(_height(a), _height(b), *inside)
+        case _:
+            return 0
+
+
+def _total(counter: str, n: Linear, body: Term, ranges: Ranges) -> Polynomial:
     """A sum, split by linearity."""
-    inner, name = _inside(counter, n, ranges, depth)
-    inside = normal(terms.substitute(body, {counter: variable(name)}), inner, depth + 1)
+    inner, name = _inside(n, body, ranges)
+    inside = normal(terms.substitute(body, {counter: variable(name)}), inner)
     length = _constant(Fraction(n.constant)) if n.is_constant else _atom("int", n)
     result: Polynomial = frozenset()
     for monomial, value in inside:

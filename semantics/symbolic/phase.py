@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from semantics import core
 from semantics.symbolic import liveness, terms
 from semantics.symbolic.linear import Linear, literal, quotient, variable
+from semantics.symbolic.loops import loop_bounds, trip_count
 from semantics.symbolic.state import Context, State, Unsupported
 from semantics.symbolic.terms import Condition, Term
 from semantics.symbolic.trace import (
@@ -15,8 +16,6 @@ from semantics.symbolic.trace import (
     Point,
     Repeat,
     Scope,
-    loop_bounds,
-    trip_count,
 )
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from semantics import core
 from semantics.symbolic import liveness, reductions, terms
 from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
+from semantics.symbolic.loops import accumulated_total, trip_count
 from semantics.symbolic.owners import invert
 from semantics.symbolic.phase import PhaseExecutor, halved_register, stores_to
 from semantics.symbolic.pieces import (
@@ -32,9 +33,7 @@ from semantics.symbolic.state import Context, State, Unsupported, condition, int
 from semantics.symbolic.terms import Condition, Term
 from semantics.symbolic.trace import (
     Block,
-    accumulated_total,
     substituted,
-    trip_count,
 )
 
 

@@ -1,10 +1,11 @@
 """Symbolic state of one thread, and the evaluation of core expressions in it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from semantics import core
 from semantics.symbolic import terms
+from semantics.symbolic.arrays import Local
 from semantics.symbolic.linear import Linear, choice, literal, quotient, variable
 from semantics.symbolic.terms import Condition, Term
 
@@ -28,29 +29,33 @@ class State:
     reals: dict[int, Term] = field(default_factory=dict)
     done: dict[int, Linear] = field(default_factory=dict)
     limits: tuple[tuple[Linear, Linear], ...] = ()
+    locals: dict[int, Local] = field(default_factory=dict)
 
     def with_int(self, var: int, value: Linear | None) -> "State":
         ints = {v: x for v, x in self.ints.items() if v != var}
         if value is not None:
             ints[var] = value
-        return State(ints, self.reals, self.done, self.limits)
+        return replace(self, ints=ints)
 
     def with_real(self, var: int, value: Term | None) -> "State":
         reals = {v: x for v, x in self.reals.items() if v != var}
         if value is not None:
             reals[var] = value
-        return State(self.ints, reals, self.done, self.limits)
+        return replace(self, reals=reals)
 
     def with_done(self, buffer: int, below: Linear) -> "State":
-        return State(self.ints, self.reals, {**self.done, buffer: below}, self.limits)
+        return replace(self, done={**self.done, buffer: below})
+
+    def with_local(self, array: int, local: Local | None) -> "State":
+        kept = {a: x for a, x in self.locals.items() if a != array}
+        return replace(self, locals=kept if local is None else {**kept, array: local})
 
     def only(self, ints: frozenset[int], reals: frozenset[int]) -> "State":
         """Forget the registers that nobody reads any more."""
-        return State(
-            {v: x for v, x in self.ints.items() if v in ints},
-            {v: x for v, x in self.reals.items() if v in reals},
-            self.done,
-            self.limits,
+        return replace(
+            self,
+            ints={v: x for v, x in self.ints.items() if v in ints},
+            reals={v: x for v, x in self.reals.items() if v in reals},
         )
 
 

@@ -3,16 +3,14 @@ it, which are the assertions of the proof. Loops get a counter `k` and an invari
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
+from dataclasses import dataclass, replace
 
 from semantics import core
-from semantics.symbolic import liveness, terms
+from semantics.symbolic import arrays, liveness, normal, terms
 from semantics.symbolic.linear import Linear, literal, recombined, variable
+from semantics.symbolic.loops import accumulated_total, boundary, merged, trip_count
 from semantics.symbolic.state import Context, State, Unsupported, condition, integer, real
 from semantics.symbolic.terms import Condition, Term
-
-_ZERO = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +38,7 @@ class Point:
     buffer: int = -1
     index: Linear | None = None
     value: Term | None = None
+    local: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +94,27 @@ class Block:
         """Indices of the stores to a buffer in textual order, in terms of the counters in scope."""
         return [index for where, index, _ in self.all_stores() if where == buffer]
 
+    def local_stores(self, array: int) -> list[Linear]:
+        """Indices of the stores to a local array."""
+        found: list[Linear] = []
+        for node in self.nodes:
+            match node:
+                case Point(core.Store()) if node.local == array and node.index is not None:
+                    found.append(node.index)
+                case Fork():
+                    found += node.then.local_stores(array) + node.other.local_stores(array)
+                case Repeat():
+                    found += node.body.local_stores(array)
+                case _:
+                    pass
+        return found
+
     def all_stores(self) -> list[tuple[int, Linear, Scope]]:
         """Every store: buffer, index, scope."""
         found: list[tuple[int, Linear, Scope]] = []
         for node in self.nodes:
             match node:
-                case Point(core.Store()) if node.index is not None:
+                case Point(core.Store()) if node.index is not None and node.local < 0:
                     found.append((node.buffer, node.index, node.scope))
                 case Fork():
                     found += node.then.all_stores() + node.other.all_stores()
@@ -119,6 +133,7 @@ class Executor:
         self.outputs = outputs
         self.inplace = inplace
         self._numbers = itertools.count()
+        self._probing = False
 
     def run(self) -> Block:
         """The whole body: starts knowing nothing of registers, ends with every output written."""
@@ -154,6 +169,8 @@ class Executor:
             case core.SetR(var, expression):
                 after = state.with_real(var, real(expression, state, self.context))
                 return Point(stmt, scope, state, after.only(*live))
+            case core.Load(_, array) | core.Store(array) if self._is_local(array):
+                return self._local(stmt, array, state, scope, live)
             case core.Load(var, array, at):
                 buffer, index = self._access(array, at, state)
                 loaded = self._loaded(buffer, index)
@@ -171,6 +188,33 @@ class Executor:
                 raise Unsupported("barriers and warp operations")
             case core.AtomicAdd():
                 raise Unsupported("atomicAdd")
+
+    def _is_local(self, array: int) -> bool:
+        return self.context.call.kernel.arrays[array].space is core.Space.LOCAL
+
+    def _local(
+        self, stmt: core.Load | core.Store, array: int, state: State, scope: Scope, live: liveness.Live
+    ) -> Point:
+        """An access to a local array."""
+        declared = self.context.call.kernel.arrays[array]
+        if declared.size is None:
+            raise Unsupported(f"the local array {declared.name!r}")
+        index = recombined(integer(stmt.index, state, self.context))
+        held = state.locals.get(array, arrays.fresh(declared.size))
+        if isinstance(stmt, core.Load):
+            value = arrays.read(held, index, normal.known({}, scope.counters, scope.guards))
+            if self._probing:
+                value = terms.Named(f"$local{array}", "before")
+            if value is None:
+                raise Unsupported(f"this order of accesses to the local array {declared.name!r}")
+            after = state.with_real(stmt.var, value).only(*live)
+            return Point(stmt, scope, state, after, index=index, local=array)
+        given = real(stmt.value, state, self.context)  # type: ignore[arg-type]
+        stored = held if self._probing else arrays.store(held, index, given)
+        if stored is None:
+            raise Unsupported(f"this order of stores to the local array {declared.name!r}")
+        after = state.with_local(array, stored).only(*live)
+        return Point(stmt, scope, state, after, index=index, value=given, local=array)
 
     def _access(self, array: int, at: core.IExpr, state: State) -> tuple[int, Linear]:
         if array not in self.context.buffers:
@@ -191,13 +235,14 @@ class Executor:
         for v, x in then.end.reals.items():
             y = other.end.reals.get(v)
             if y is not None:
-                reals[v] = x if x == y else _merged(cond, x, y)
+                reals[v] = x if x == y else merged(cond, x, y)
         done: dict[int, Linear] = {}
         for buffer in self.outputs:
             side = then if then.stores(buffer) or not other.stores(buffer) else other
             if buffer in side.end.done:
                 done[buffer] = side.end.done[buffer]
-        after = State(ints, reals, done, state.limits).only(*live)
+        same = {a: x for a, x in then.end.locals.items() if other.end.locals.get(a) == x}
+        after = State(ints, reals, done, state.limits, same).only(*live)
         return Fork(
             stmt,
             cond,
@@ -222,26 +267,29 @@ class Executor:
             head = head.with_int(var, None if step is None else entry.ints[var] + k.scale(step))
         for var in reals & entry.reals.keys():
             head = head.with_real(var, terms.Named(f"${var}", "before"))
+        swept = self._stored_locals(stmt.body)
+        for array, size in swept.items():
+            start = arrays.Local(size, literal(0), None, arrays.placeholder(array))
+            head = head.with_local(array, start)
         cond = condition(stmt.cond, head, self.context)
         inner = scope.inside(counter).under(cond)
         once = self._block(stmt.body, head, inner, needed)
         count = self._rounds(cond, counter, reals & live[1])
         head = self._accumulated(head, entry, once, counter, reals)
+        for array in swept:
+            stored = once.local_stores(array)
+            first = _at_start(stored[0], counter, scope) if stored else literal(0)
+            head = head.with_local(array, _local_head(array, entry, once, counter, first))
         for buffer in self.outputs:
             indices = once.stores(buffer)
             if indices:
-                first = indices[0]
-                inner_counters = first.names() - {counter, *scope.counters}
-                first = first.substitute(
-                    {name: literal(0) for name in inner_counters if name.startswith("k")}
-                )
-                head = head.with_done(buffer, first)
+                head = head.with_done(buffer, _at_start(indices[0], counter, scope))
         if count is not None:
-            head = State(head.ints, head.reals, head.done, (*head.limits, (k, count)))
+            head = replace(head, limits=(*head.limits, (k, count)))
         body = self._block(stmt.body, head, inner, needed)
         goal = substituted(head, {counter: k.plus(1)})
         after = self._after(head, cond, counter, count, body).only(*live)
-        after = State(after.ints, after.reals, after.done, state.limits)
+        after = replace(after, limits=state.limits)
         return Repeat(
             stmt,
             counter,
@@ -253,6 +301,21 @@ class Executor:
             after,
             count,
         )
+
+    def _stored_locals(self, stmts: Sequence[core.Stmt]) -> dict[int, int]:
+        """Local arrays that a loop body stores to, with their sizes."""
+        found: dict[int, int] = {}
+        for stmt in stmts:
+            match stmt:
+                case core.Store(array) if self._is_local(array):
+                    found[array] = self.context.call.kernel.arrays[array].size or 0
+                case core.If(_, then, other):
+                    found |= self._stored_locals((*then, *other))
+                case core.While(_, body):
+                    found |= self._stored_locals(body)
+                case _:
+                    pass
+        return found
 
     def _rounds(self, cond: Condition, counter: str, accumulated: frozenset[int]) -> Linear | None:
         """The number of rounds where the proof needs it; `accumulated` are the real registers that the
@@ -276,8 +339,9 @@ class Executor:
         for var in reals & entry.reals.keys():
             probe = probe.with_real(var, terms.Named(f"${var}", "before"))
         numbers, self._numbers = self._numbers, itertools.count(1000)
+        before, self._probing = self._probing, True
         end = self._block(stmt.body, probe, scope, needed).end
-        self._numbers = numbers
+        self._numbers, self._probing = numbers, before
         steps: dict[int, int] = {}
         for var in ints & entry.ints.keys():
             change = end.ints.get(var)
@@ -311,7 +375,9 @@ class Executor:
         after = head
         if count is not None:
             after = substituted(head, {counter: count})
+            after = replace(after, locals={a: x.whole() for a, x in after.locals.items()})
         else:
+            after = replace(after, locals={a: x for a, x in after.locals.items() if not body.local_stores(a)})
             for var, value in head.ints.items():
                 if counter in value.names():
                     after = after.with_int(var, None)
@@ -321,7 +387,7 @@ class Executor:
         for buffer in self.outputs:
             if body.stores(buffer):
                 after = after.with_done(
-                    buffer, _boundary(head.done[buffer], cond, counter, count, self.outputs[buffer])
+                    buffer, boundary(head.done[buffer], cond, counter, count, self.outputs[buffer])
                 )
         return after
 
@@ -333,84 +399,33 @@ def substituted(state: State, values: dict[str, Linear]) -> State:
         {v: terms.substitute(x, values) for v, x in state.reals.items()},
         {b: x.substitute(values) for b, x in state.done.items()},
         tuple((k.substitute(values), most.substitute(values)) for k, most in state.limits),
+        {a: x.substituted(values) for a, x in state.locals.items()},
     )
 
 
-def _merged(cond: Condition, x: Term, y: Term) -> Term:
-    """`acc + (c ? e : 0)` for an addition under a condition, else `c ? x : y`."""
-    match x:
-        case terms.Binary(core.RealOp.ADD, a, e) if a == y:
-            return terms.Binary(core.RealOp.ADD, y, terms.Chosen(cond, e, terms.Number(_ZERO)))
-        case _:
-            return terms.Chosen(cond, x, y)
+def _at_start(index: Linear, counter: str, scope: Scope) -> Linear:
+    """A store index in the first round of the loops inside."""
+    inner = {name for name in index.names() - {counter, *scope.counters} if name.startswith("k")}
+    return index.substitute({name: literal(0) for name in inner})
 
 
-def accumulated_total(start: Term, before: Term, after: Term, counter: str) -> Term | None:
-    """`start + sum` or `max start ...` when a round adds to, or takes the maximum with, `before`."""
-    inner = counter + "s"
-    swap = {counter: variable(inner)}
-    match after:
-        case terms.Binary(core.RealOp.ADD, a, e) if a == before and not _mentions(e, before):
-            total = terms.Total(inner, variable(counter), terms.substitute(e, swap))
-            if start == terms.Number(_ZERO):
-                return total
-            return terms.Binary(core.RealOp.ADD, start, total)
-        case terms.Binary(core.RealOp.ADD, e, a) if a == before and not _mentions(e, before):
-            return accumulated_total(start, before, terms.Binary(core.RealOp.ADD, a, e), counter)
-        case terms.Binary(core.RealOp.MAX, a, e) if a == before and not _mentions(e, before):
-            if start == terms.NegInf():
-                return terms.Largest(inner, variable(counter), terms.substitute(e, swap))
-            return None
-        case _:
-            return None
-
-
-def _mentions(term: Term, part: Term) -> bool:
-    if term == part:
-        return True
-    match term:
-        case terms.Binary(_, a, b) | terms.Chosen(_, a, b):
-            return _mentions(a, part) or _mentions(b, part)
-        case terms.Unary(_, a) | terms.Total(_, _, a) | terms.Largest(_, _, a):
-            return _mentions(a, part)
-        case _:
-            return False
-
-
-def loop_bounds(cond: Condition) -> tuple[Linear, Linear] | None:
-    """`a < b` of a loop condition, the first conjunct counts."""
-    match cond:
-        case terms.Compare(core.CmpOp.LT, a, b):
-            return a, b
-        case terms.Compare(core.CmpOp.LE, a, b):
-            return a, b.plus(1)
-        case _:
-            return None
-
-
-def trip_count(cond: Condition, counter: str) -> Linear | None:
-    """The number of rounds where it is a literal."""
-    bounds = loop_bounds(cond)
-    if bounds is None:
+def _local_head(array: int, entry: State, once: Block, counter: str, first: Linear) -> arrays.Local | None:
+    """What a local array holds before a round: part of a sweep where the store index moves with the
+    loop, a sum or maximum of what the rounds so far added otherwise; None when neither."""
+    end = once.end.locals.get(array)
+    if end is None:
         return None
-    low, high = bounds
-    step = low.coefficient(counter)
-    rest = high - (low - variable(counter).scale(step))
-    if step <= 0 or not rest.is_constant:
+    held = entry.locals.get(array, arrays.fresh(end.size))
+    if counter in first.names():
+        new = arrays.refilled(end.new, array, held.old)
+        within = held.below != literal(0)
+        if new is None or (within and held.new != new):
+            return None
+        return arrays.Local(end.size, first, new, held.old)
+    before = arrays.placeholder(array)
+    if end.old is None or end.new is not None or held.old is None or held.below != literal(0):
         return None
-    return literal(max(0, -(-rest.constant // step)))
-
-
-def _boundary(first: Linear, cond: Condition, counter: str, count: Linear | None, size: int) -> Linear:
-    """Below which cells everything is written when a loop with first store `first` has ended."""
-    if count is not None:
-        return first.substitute({counter: count})
-    bounds = loop_bounds(cond)
-    if bounds is not None:
-        low, high = bounds
-        step, stride = low.coefficient(counter), first.coefficient(counter)
-        if step > 0 and stride > 0 and stride % step == 0:
-            found = first + (high - low).scale(stride // step)
-            if counter not in found.names():
-                return found
-    return literal(size)
+    if end.old == before:
+        return held
+    total = accumulated_total(held.old, before, end.old, counter)
+    return None if total is None else arrays.Local(end.size, literal(0), None, total)

@@ -164,6 +164,8 @@ theorem div_nonneg {a d : R} (ha : 0 ≤ a) (hd : 0 < d) : 0 ≤ a / d := by
 
 theorem maxR_zero {a : R} (h : 0 ≤ a) : maxR a 0 = a := by simp only [maxR]; grind
 
+theorem le_maxR_right (a b : R) : b ≤ maxR a b := by simp only [maxR]; grind
+
 /-- The variance from the sum of squares. -/
 theorem one_pass {N m : R} (h0 : 0 < n) (hN : N = ofInt n) (hm : m = sumI f n / N) :
     sumI (fun i => f i * f i) n / N - m * m = sumI (fun i => (f i - m) * (f i - m)) n / N := by
@@ -180,9 +182,9 @@ theorem one_pass_max {N m : R} (h0 : 0 < n) (hN : N = ofInt n) (hm : m = sumI f 
   exact maxR_zero (div_nonneg hs (hN ▸ hp))
 
 /-- A sum and the sum over the elements that follow. -/
-theorem sumI_append {m t : Nat} (ht : n + m = t) :
-    sumI f n + sumI (fun j => f (j + n)) m = sumI f t := by
-  subst ht; induction m with
+theorem sumI_append {m t : Nat} {N : Int} (hN : (n : Int) = N) (ht : n + m = t) :
+    sumI f n + sumI (fun j => f (j + N)) m = sumI f t := by
+  subst ht; subst hN; induction m with
   | zero => simp only [sumI]; grind
   | succ m ih =>
     have h : n + (m + 1) = (n + m) + 1 := by omega
@@ -195,13 +197,13 @@ theorem sumI_const_zero : sumI (fun _ => (0 : R)) n = 0 := by
   | succ n ih => simp only [sumI]; rw [ih]; grind
 
 /-- `w` sums over every `w`-th element are one sum. -/
-theorem sumI_strided {w m t : Nat} (ht : w * m = t) :
-    sumI (fun k => sumI (fun j => f (j * w + k)) m) w = sumI f t := by
-  subst ht; induction m with
+theorem sumI_strided {w m t : Nat} {W : Int} (hW : (w : Int) = W) (ht : w * m = t) :
+    sumI (fun k => sumI (fun j => f (j * W + k)) m) w = sumI f t := by
+  subst ht; subst hW; induction m with
   | zero => simp only [sumI, Nat.mul_zero]; exact sumI_const_zero
   | succ m ih =>
     simp only [sumI]
-    rw [sumI_add, ih, Nat.mul_succ, ← sumI_append (n := w * m) rfl]
+    rw [sumI_add, ih, Nat.mul_succ, ← sumI_append (n := w * m) rfl rfl]
     refine congr2 (f := fun z v : R => z + v) rfl (sumI_congr fun k _ _ => ?_)
     have e : (m : Int) * w + k = k + ((w * m : Nat) : Int) := by
       rw [Int.natCast_mul, Int.mul_comm]; omega
