@@ -14,7 +14,7 @@ from semantics.lean import terms as show
 from semantics.symbolic import normal, terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.normal import Ranges
-from semantics.symbolic.terms import Term
+from semantics.symbolic.terms import Condition, Term
 
 _OPERATORS = {core.RealOp.ADD: "+", core.RealOp.SUB: "-", core.RealOp.MUL: "*", core.RealOp.DIV: "/"}
 _NOTHING: Mapping[str, normal.Range] = {}
@@ -269,8 +269,24 @@ def _parts(t: Term) -> list[Term]:
             return _parts(a)
         case terms.Cell() | terms.Unary() | terms.Total() | terms.Largest():
             return [t]
-        case terms.Binary(_, a, b) | terms.Chosen(_, a, b):
+        case terms.Binary(_, a, b):
             return _parts(a) + _parts(b)
+        case terms.Chosen(cond, a, b):
+            compared = [part for side in _compared(cond) for part in _parts(side)]
+            return compared + _parts(a) + _parts(b)
+        case _:
+            return []
+
+
+def _compared(cond: Condition) -> list[Term]:
+    """The scalars that a condition compares."""
+    match cond:
+        case terms.CompareReal(_, a, b):
+            return [a, b]
+        case terms.Both(c, d) | terms.Either(c, d):
+            return _compared(c) + _compared(d)
+        case terms.Negation(c):
+            return _compared(c)
         case _:
             return []
 
@@ -296,9 +312,23 @@ def _replaced(t: Term, values: dict[Term, Term]) -> Term:
         case terms.Binary(op, a, b):
             return terms.Binary(op, _replaced(a, values), _replaced(b, values))
         case terms.Chosen(cond, a, b):
-            return terms.Chosen(cond, _replaced(a, values), _replaced(b, values))
+            return terms.Chosen(_replaced_in(cond, values), _replaced(a, values), _replaced(b, values))
         case _:
             return t
+
+
+def _replaced_in(cond: Condition, values: dict[Term, Term]) -> Condition:
+    match cond:
+        case terms.CompareReal(op, a, b):
+            return terms.CompareReal(op, _replaced(a, values), _replaced(b, values))
+        case terms.Both(c, d):
+            return terms.Both(_replaced_in(c, values), _replaced_in(d, values))
+        case terms.Either(c, d):
+            return terms.Either(_replaced_in(c, values), _replaced_in(d, values))
+        case terms.Negation(c):
+            return terms.Negation(_replaced_in(c, values))
+        case _:
+            return cond
 
 
 def _bullet(lines: list[str]) -> list[str]:
