@@ -195,12 +195,12 @@ def unfit(chosen: "Task", sizes: "Workload") -> str | None:
     return refusal(chosen, sizes, reference.compute)
 
 
-def prover(standby: bool = False) -> "Prover":
-    """The Lean prover. `standby` keeps the next checker process ready until the prover is closed, which
-    saves its start-up time; all proofs must then be asked for in one event loop."""
+def prover() -> "Prover":
+    """The Lean prover. Its checker process lives until the prover is closed; all proofs must be asked for in
+    one event loop."""
     from kshell.prover import LeanProver
 
-    return LeanProver(standby=standby)
+    return LeanProver()
 
 
 def parts(settings: "Settings") -> "Parts":
@@ -216,7 +216,7 @@ def parts(settings: "Settings") -> "Parts":
             generator=generator(settings, device, attackers),
             evaluator=device,
             verifiers=attackers,
-            prover=prover(standby=True),
+            prover=prover(),
             distill=distill,
             export=export,
             unfit=unfit,
@@ -228,9 +228,7 @@ def parts(settings: "Settings") -> "Parts":
         generator=generator(settings, device, attackers, models),
         evaluator=device,
         verifiers=(*attackers, *_model_verifiers(settings, models)),
-        prover=_model_prover(settings, models, attackers)
-        if "prover" in settings.agents
-        else prover(standby=True),
+        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else prover(),
         distill=distill,
         export=export,
         teacher=_teacher(models) if "insight" in settings.agents else None,
@@ -256,7 +254,7 @@ def _model_prover(settings: "Settings", models: "Team", attackers: "tuple[Verifi
     tries = min(_PROOF_TRIES, settings.max_proof_tries or _PROOF_TRIES)
     agents = ProofAgents(models.llm("prover"), models.llm("analyst"), models.llm("second"), tries=tries)
     probe = LLMVerifier(models.llm("verifier"), oracle())
-    return TeamProver(LeanProver(standby=True), agents, (*attackers, probe))
+    return TeamProver(LeanProver(), agents, (*attackers, probe))
 
 
 def _teacher(models: "Team") -> "Teacher":

@@ -110,7 +110,7 @@ def _summary(results: list[Outcome]) -> dict[str, Any]:
 async def _all(kernels: list[Kernel], fresh: bool) -> list[Outcome]:
     from kshell.prover import LeanProver
 
-    prover = LeanProver(standby=True, fresh=fresh)
+    prover = LeanProver(fresh=fresh)
     results = []
     try:
         if fresh:

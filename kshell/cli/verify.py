@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     candidate = Candidate(
         id=sha256(source)[:12], source=source, task=task.name, round=0, index=0, proposer="person"
     )
-    prover = LeanProver(standby=True)
+    prover = LeanProver()
     began = time.monotonic()
 
     def closed(obligation: "Obligation", total: int) -> None:

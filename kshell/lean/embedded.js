@@ -4,8 +4,10 @@
 // instantiated at once; then one JSON line on standard input asks for one run:
 //   {"args": [...], "mounts": [[host folder, folder inside], ...], "cwd": "/work"}
 // A process that was started ahead of time therefore answers sooner. It prints Lean's output and exits
-// with Lean's status. Lean sees the mounted folders and nothing else of the host.
+// with Lean's status. Lean sees the mounted folders and nothing else of the host; what follows the line
+// on standard input it can read from the device /dev/kshell, waiting for more like a pipe.
 const kshellThreads = require("worker_threads");
+const kshellFiles = require("fs");
 console.log = () => {}; // the build's debugging noise; Lean's own output does not pass here
 var Module = {};
 if (kshellThreads.isMainThread) {
@@ -17,9 +19,33 @@ if (kshellThreads.isMainThread) {
     FS.mkdirTree(guest);
     FS.mount(NODEFS, { root: host }, guest);
   };
-  const kshellServe = (line) => {
-    const request = JSON.parse(line);
+  let kshellInput = Buffer.alloc(0); // read from standard input and not taken yet
+  const kshellMore = () => {
+    const part = Buffer.alloc(1 << 16);
+    const got = kshellFiles.readSync(0, part, 0, part.length, null);
+    kshellInput = Buffer.concat([kshellInput, part.subarray(0, got)]);
+    return got > 0;
+  };
+  const kshellTake = (count) => {
+    const taken = kshellInput.subarray(0, count);
+    kshellInput = kshellInput.subarray(taken.length);
+    return taken;
+  };
+  const kshellServe = () => {
+    let end;
+    while ((end = kshellInput.indexOf(10)) < 0) if (!kshellMore()) process.exit(3); // nobody asks
+    const request = JSON.parse(kshellTake(end + 1).toString("utf8"));
     for (const [host, guest] of request.mounts) kshellMount(host, guest);
+    const device = FS.makedev(75, 1);
+    FS.registerDevice(device, {
+      read(stream, buffer, offset, length) {
+        if (kshellInput.length === 0) kshellMore();
+        const taken = kshellTake(length);
+        buffer.set(taken, offset);
+        return taken.length;
+      },
+    });
+    FS.mkdev("/dev/kshell", device);
     FS.chdir(request.cwd);
     callMain(request.args);
   };
@@ -32,19 +58,7 @@ if (kshellThreads.isMainThread) {
       FS.mkdirTree("/bin");
       FS.writeFile("/bin/lean", "");
     },
-    onRuntimeInitialized: () => {
-      let text = "";
-      process.stdin.setEncoding("utf8");
-      process.stdin.on("data", (part) => {
-        text += part;
-        const end = text.indexOf("\n");
-        if (end < 0) return;
-        process.stdin.removeAllListeners();
-        process.stdin.destroy();
-        kshellServe(text.slice(0, end));
-      });
-      process.stdin.on("end", () => process.exit(3)); // nobody is left to ask
-    },
+    onRuntimeInitialized: kshellServe,
   };
 }
 

@@ -1,8 +1,8 @@
 """Runs the checker on one file at a time: limits, cancellation, messages as they come.
 
-One Lean process runs at a time on a machine (each takes over a gigabyte), by a lock file that every
-kshell process shares. A runner made with `standby=True` keeps the next process of the embedded build
-started and instantiated, which saves its start-up time; it belongs in sessions that live long."""
+One Lean process works at a time on a machine (each takes over a gigabyte), by a lock file that every
+kshell process shares. `prepare` starts and instantiates the next process of the embedded build, which
+saves its start-up time where it is known that one will be needed."""
 
 import asyncio
 import contextlib
@@ -62,7 +62,6 @@ class LeanRunner:
     """Runs `toolchain`. Not for use from two tasks at once."""
 
     toolchain: Toolchain
-    standby: bool = False
     _next: asyncio.subprocess.Process | None = field(default=None, repr=False)
 
     async def check(
@@ -83,13 +82,11 @@ class LeanRunner:
         Cancelling kills the process."""
         async with hold_async(store() / "run.lock", waiting):
             started = asyncio.get_running_loop().time()
-            process = await self._start(file, package, output, memory_mb, writable)
+            process = await self.start(file, package, output, memory_mb, writable)
             try:
-                if self.standby and writable is None:
-                    await self.prepare()
-                return await _collect(process, on_message, seconds, started)
+                return await collect(process, on_message, seconds, started)
             finally:
-                await _kill(process)
+                await kill(process)
 
     async def prepare(self) -> None:
         """Start the next process of the embedded build now."""
@@ -99,17 +96,18 @@ class LeanRunner:
     async def close(self) -> None:
         """End the process that stands by."""
         if self._next is not None:
-            await _kill(self._next)
+            await kill(self._next)
             self._next = None
 
-    async def _start(
+    async def start(
         self,
         file: Path,
         package: Path | None,
-        output: Path | None,
-        memory_mb: int,
-        writable: tuple[Path, ...] | None,
+        output: Path | None = None,
+        memory_mb: int = MEMORY_MB,
+        writable: tuple[Path, ...] | None = None,
     ) -> asyncio.subprocess.Process:
+        """Start a process on `file`, see `check`; the caller reads what it says and ends it."""
         if self.toolchain.kind is Kind.NATIVE:
             args = ["--json", f"--memory={memory_mb}"]
             if output is not None:
@@ -164,18 +162,20 @@ class LeanRunner:
         )
 
 
-async def _collect(
+async def collect(
     process: asyncio.subprocess.Process,
     on_message: Callable[[Message], None] | None,
     seconds: float,
     started: float,
+    until: str = "",
 ) -> Check:
-    """Read what the process says until it ends or its time is over."""
+    """Read what the process says until it ends, says the line `until` (status 0 then) or its time is over."""
     messages: list[Message] = []
     lines: list[str] = []
     noise: list[str] = []
     timed_out = False
     assert process.stdout is not None
+    status = -1
     try:
         async with asyncio.timeout(seconds):
             while raw := await process.stdout.readline():
@@ -187,20 +187,25 @@ async def _collect(
                         lines += [part for part in message.text.splitlines() if part.startswith("kshell:")]
                     if on_message is not None:
                         on_message(message)
+                elif until and line == until:
+                    status = 0
+                    break
                 elif line.startswith("kshell:"):
                     lines.append(line)
                 elif not is_noise(line):
                     noise.append(line[:2000])
-            await process.wait()
+            else:
+                await process.wait()
     except TimeoutError:
         timed_out = True
-        await _kill(process)
+        await kill(process)
     took = asyncio.get_running_loop().time() - started
-    status = process.returncode if process.returncode is not None else -1
+    if process.returncode is not None:
+        status = process.returncode
     return Check(status, tuple(messages), "\n".join(noise[-40:]), took, timed_out, tuple(lines))
 
 
-async def _kill(process: asyncio.subprocess.Process) -> None:
+async def kill(process: asyncio.subprocess.Process) -> None:
     """Kill the process and whatever it started."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError, PermissionError):

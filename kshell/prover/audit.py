@@ -11,8 +11,9 @@ from kshell.lean import package, toolchain
 from kshell.lean.runner import LeanRunner
 from kshell.prover.assumptions import assumptions
 from kshell.prover.axioms import ALLOWED
+from kshell.prover.checking import Report, check_emission
 from kshell.prover.keys import Subject, sha256
-from kshell.prover.prover import Report, check_emission, emitted
+from kshell.prover.prover import emitted
 from kshell.prover.submission import VERDICT as SUBMITTED
 from semantics.lean.file import Emission
 from semantics.span import Refusal

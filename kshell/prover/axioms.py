@@ -11,11 +11,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
 
+from kshell.lean.package import LIBRARY
+
 ALLOWED = ("propext", "Quot.sound", "Classical.choice")
 """The axioms of Lean's logic and library. Nothing else may be reached."""
 
 _NAME = re.compile(r"[A-Za-z_][\w']*(\.[\w']+)*")
 _IMPORTS = ("Lean.Environment", "Lean.Elab.Command", "Lean.Util.FoldConsts")
+_FRONTEND = "Lean.Elab.Frontend"
+RESIDENT_IMPORTS = (f"{LIBRARY}.Auto", f"{LIBRARY}.Layout")
+"""What a resident checker has loaded for the texts it checks."""
 _DONE = "kshell:walked"
 
 
@@ -47,18 +52,46 @@ def walk_file(modules: Sequence[str], theorems: Sequence[str]) -> str:
     """Text of the Lean file that walks from `theorems`, which the `modules` declare.
 
     Raises ValueError for a name that is not a plain Lean name."""
-    for name in (*modules, *theorems):
+    _check(*modules, *theorems)
+    return _walk(modules, f"[{', '.join(f'`{t}' for t in theorems)}]")
+
+
+def package_walk_file(modules: Sequence[str]) -> str:
+    """Text of the Lean file that walks from every constant of the proof package.
+
+    Raises ValueError for a name that is not a plain Lean name."""
+    _check(*modules)
+    data = "env.header.moduleNames.toList env.header.moduleData.toList"
+    return _walk(modules, f"(KShellAudit.declared env `{LIBRARY} {data} [])")
+
+
+def resident_file() -> str:
+    """Text of the Lean file that checks texts on request: see `kshell.lean.resident`. The proofs of the
+    package are not walked there, but once beforehand."""
+    imports = [f"public import {m}" for m in RESIDENT_IMPORTS]
+    imports += [f"public meta import {m}" for m in (*_IMPORTS, _FRONTEND)]
+    return "\n".join(["module", *imports, _text("axiom_walk.lean"), _text("resident.lean")])
+
+
+def _check(*names: str) -> None:
+    for name in names:
         if not _NAME.fullmatch(name):
             raise ValueError(f"not a plain Lean name: {name!r}")
-    body = resources.files("kshell.prover").joinpath("axiom_walk.lean").read_text(encoding="utf-8")
+
+
+def _text(name: str) -> str:
+    return resources.files("kshell.prover").joinpath(name).read_text(encoding="utf-8")
+
+
+def _walk(modules: Sequence[str], roots: str) -> str:
     imports = [f"public meta import {m}" for m in _IMPORTS] + [f"import all {m}" for m in modules]
-    roots = ", ".join(f"`{t}" for t in theorems)
     run = (
         "#eval! show CommandElabM Unit from do\n"
-        f"  let n ← KShellAudit.walk (← getEnv) [{roots}] {{}} 0\n"
+        "  let env ← getEnv\n"
+        f"  let n ← KShellAudit.walk IO.println (fun _ => false) env {roots} {{}} 0\n"
         f'  IO.println ("{_DONE} " ++ Nat.repr n)\n'
     )
-    return "\n".join(["module", *imports, body, run])
+    return "\n".join(["module", *imports, _text("axiom_walk.lean"), run])
 
 
 def read_report(lines: Iterable[str]) -> AxiomReport:

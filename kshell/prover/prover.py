@@ -2,79 +2,44 @@
 
 import asyncio
 import json
-import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from insights_db.records import Candidate, Certificate, Obligation, Proof, ProofStatus
+from insights_db.records import Candidate, Certificate, Proof, ProofStatus
 from kshell.lean import package, toolchain
-from kshell.lean.messages import Message
-from kshell.lean.runner import Check, LeanRunner
+from kshell.lean.resident import Resident
+from kshell.lean.runner import LeanRunner
 from kshell.prover.assumptions import assumptions
-from kshell.prover.axioms import AxiomReport, read_report, walk_file
+from kshell.prover.checking import MODULE, Report, Verdict, check_emission, check_resident, resident
 from kshell.prover.keys import Subject, subject
-from semantics.lean.file import MARK, Emission, Step
+from semantics.lean.file import Emission
 from semantics.lean.layout import emit
 from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
 from semantics.task import Task, Workload
 
-MODULE = "Candidate"
 AXIOMS = "axioms.json"
-SECONDS = 900.0
-Report = Callable[[Obligation, int], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What Lean made of an emitted file."""
-
-    obligations: tuple[Obligation, ...]
-    axioms: AxiomReport | None
-    check: Check
-
-    @property
-    def proven(self) -> bool:
-        """Every obligation closed, a clean exit, and a finished walk that met only allowed axioms."""
-        closed = all(o.status is ProofStatus.PROVEN for o in self.obligations)
-        return (
-            bool(self.obligations) and closed and self.check.ok and self.axioms is not None and self.axioms.ok
-        )
-
-    @property
-    def reason(self) -> str:
-        """One line saying why it is not proven; empty when it is."""
-        if self.proven:
-            return ""
-        for obligation in self.obligations:
-            if obligation.status is not ProofStatus.PROVEN:
-                at = f"line {obligation.line}: " if obligation.line else ""
-                why = f": {obligation.message.splitlines()[0]}" if obligation.message else ""
-                return f"{at}{obligation.title}: not proved{why}"
-        if self.axioms is not None and not self.axioms.ok:
-            return self.axioms.reason
-        return self.check.reason or "the check did not finish"
 
 
 @dataclass(slots=True)
 class LeanProver:
     """Implements `kshell.protocols.Prover` with the automatic prover. One proof at a time.
 
-    `standby` keeps the next checker process ready, `fresh` proves again what was proven before."""
+    On the embedded build one process checks proof after proof until `close`; an installed Lean starts fast
+    enough to be started for each. `fresh` proves again what was proven before."""
 
-    standby: bool = False
     fresh: bool = False
     _runner: LeanRunner | None = field(default=None, repr=False)
+    _resident: Resident | None = field(default=None, repr=False)
     _subjects: dict[str, tuple[Subject, Emission]] = field(default_factory=dict, repr=False)
 
     @property
     def runner(self) -> LeanRunner:
         """The checker. Raises UserError when there is no Lean."""
         if self._runner is None:
-            self._runner = LeanRunner(toolchain.find(), self.standby)
+            self._runner = LeanRunner(toolchain.find())
         return self._runner
 
     @property
@@ -110,7 +75,7 @@ class LeanProver:
             for obligation in kept.obligations:
                 on_obligation(obligation, len(kept.obligations))
             return kept.model_copy(update={"candidate": candidate.id, "seconds": time.monotonic() - started})
-        verdict = await check_emission(self.runner, emission, folder, on_obligation)
+        verdict = await self._checked(emission, folder, on_obligation)
         if verdict.axioms is not None:
             (folder / AXIOMS).write_text(json.dumps(verdict.axioms.axioms), encoding="utf-8")
         proof = Proof(
@@ -141,14 +106,25 @@ class LeanProver:
         return make_certificate(candidate.id, known, emission, self.checker, axioms, len(proof.obligations))
 
     async def prepare(self) -> None:
-        """Build the package and start a checker process that stands by."""
-        await package.build(self.runner)
-        await self.runner.prepare()
+        """Build the package and, on the embedded build, start the process that checks proofs."""
+        if self.runner.toolchain.kind is toolchain.Kind.EMBEDDED:
+            self._resident = self._resident or await resident(self.runner)
+            await self._resident.prepare()
+        else:
+            await package.build(self.runner)
 
     async def close(self) -> None:
-        """End the process that stands by."""
+        """End the process that checks proofs."""
+        if self._resident is not None:
+            await self._resident.close()
         if self._runner is not None:
             await self._runner.close()
+
+    async def _checked(self, emission: Emission, folder: Path, on_obligation: Report) -> Verdict:
+        await self.prepare()
+        if self._resident is None:
+            return await check_emission(self.runner, emission, folder, on_obligation)
+        return await check_resident(self._resident, emission, folder, on_obligation)
 
     def _emitted(self, candidate: Candidate, task: Task, workload: Workload) -> tuple[Subject, Emission]:
         name = f"{candidate.id}\0{task.name}\0{sorted(workload.axes.items())}"
@@ -208,84 +184,3 @@ def make_certificate(
         checked_at=datetime.now(UTC),
         lean_file=emission.text,
     )
-
-
-async def check_emission(
-    runner: LeanRunner, emission: Emission, folder: Path, on_obligation: Report | None = None
-) -> Verdict:
-    """Build the package, check the file in `folder` (emptied first), walk the axioms of its theorem."""
-    tree = await package.build(runner)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    source = folder / f"{MODULE}.lean"
-    source.write_text(emission.text, encoding="utf-8")
-    tracker = _Tracker(emission.steps, on_obligation)
-    check = await runner.check(
-        source, tree, output=source.with_suffix(".olean"), on_message=tracker.message, seconds=SECONDS
-    )
-    obligations = tracker.finish(check)
-    if not check.ok or any(o.status is not ProofStatus.PROVEN for o in obligations):
-        return Verdict(obligations, None, check)
-    walk = folder / "Walk.lean"
-    ours = package.names_in(tree)
-    walk.write_text(walk_file([*ours, MODULE], [emission.theorem]), encoding="utf-8")
-    walked = await runner.check(walk, tree, seconds=SECONDS)
-    if not walked.ok:
-        return Verdict(obligations, AxiomReport((), (), 0), walked)
-    return Verdict(obligations, read_report(walked.lines), check)
-
-
-class _Tracker:
-    """Turns Lean's messages into obligations as they are decided."""
-
-    def __init__(self, steps: tuple[Step, ...], report: Report | None) -> None:
-        self.steps = steps
-        self.report = report
-        self.errors: dict[str, str] = {}
-        self.decided: dict[str, Obligation] = {}
-        self.started = time.monotonic()
-
-    def message(self, message: Message) -> None:
-        """One message of Lean, in the order of the file."""
-        if message.severity == "information" and message.text.startswith(f"{MARK} "):
-            self._closed(message.text.split(" ", 1)[1].strip())
-        elif message.is_error or "sorry" in message.text:
-            step = next((s for s in self.steps if s.first <= message.line <= s.last), None)
-            if step is not None:
-                self.errors.setdefault(step.name, message.text.strip())
-
-    def _closed(self, name: str) -> None:
-        step = next((s for s in self.steps if s.name == name), None)
-        if step is not None and name not in self.decided:
-            status = ProofStatus.UNPROVEN if name in self.errors else ProofStatus.PROVEN
-            self._decide(step, status, self.errors.get(name, ""))
-
-    def finish(self, check: Check) -> tuple[Obligation, ...]:
-        """All obligations; those Lean never came to are unproven."""
-        if not check.ok:
-            for name, text in self.errors.items():
-                known = self.decided.get(name)
-                if known is not None and known.status is ProofStatus.PROVEN:
-                    self.decided[name] = known.model_copy(
-                        update={"status": ProofStatus.UNPROVEN, "message": text}
-                    )
-        for step in self.steps:
-            if step.name not in self.decided:
-                why = self.errors.get(step.name) or f"not reached: {check.reason or 'Lean stopped'}"
-                self._decide(step, ProofStatus.UNPROVEN, why)
-        return tuple(self.decided[step.name] for step in self.steps)
-
-    def _decide(self, step: Step, status: ProofStatus, message: str) -> None:
-        now = time.monotonic()
-        obligation = Obligation(
-            name=step.name,
-            title=step.title,
-            status=status,
-            line=step.source_line,
-            seconds=now - self.started,
-            message=message,
-        )
-        self.started = now
-        self.decided[step.name] = obligation
-        if self.report is not None:
-            self.report(obligation, len(self.steps))

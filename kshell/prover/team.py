@@ -14,8 +14,9 @@ from agents.protocols import Verifier
 from insights_db.records import Candidate, Certificate, Counterexample, Obligation, Proof, ProofStatus
 from kshell.lean import toolchain
 from kshell.prover import agent_proof
+from kshell.prover.checking import Report
 from kshell.prover.keys import Subject
-from kshell.prover.prover import LeanProver, Report
+from kshell.prover.prover import LeanProver
 from kshell.prover.submission import Statement
 from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported

@@ -13,5 +13,5 @@ if __name__ == "__main__":
     wiring.evaluator = lambda settings: fakes.FakeEvaluator(journal)
     wiring.verifiers = lambda device=None: (fakes.FakeVerifier(journal),)
     wiring.unfit = lambda task, sizes: None
-    wiring.prover = lambda standby=False: fakes.FakeProver(journal)
+    wiring.prover = lambda: fakes.FakeProver(journal)
     sys.exit(main(sys.argv[2:]))

@@ -5,7 +5,7 @@ import pytest
 from insights_db.records import ProofStatus
 
 from . import sources
-from .test_proofs import prove
+from .proving import prove
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean")]
 

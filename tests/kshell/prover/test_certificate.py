@@ -16,7 +16,7 @@ from kshell.prover.keys import sha256
 from kshell.prover.prover import emitted, make_certificate
 
 from . import sources
-from .test_proofs import candidate, prove
+from .proving import candidate, prove
 
 AXIOMS = ("propext", "Quot.sound", "Classical.choice")
 

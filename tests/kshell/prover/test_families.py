@@ -7,7 +7,7 @@ from kshell import tasks
 from scaffolds.families import Value, families_of, family_named
 from scaffolds.families.space import conservative_schedule
 
-from .test_proofs import prove
+from .proving import prove
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean")]
 

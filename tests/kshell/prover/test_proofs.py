@@ -1,30 +1,12 @@
-import asyncio
-
 import pytest
 
-from insights_db.records import Candidate, Obligation, Proof, ProofStatus
+from insights_db.records import ProofStatus
 from kshell import tasks
-from kshell.prover import LeanProver
-from kshell.prover.keys import sha256
-from semantics.task import Task, Workload
 
 from . import sources
+from .proving import prove, prove_at
 
 pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean")]
-
-
-def candidate(source: str, task: str) -> Candidate:
-    return Candidate(id=sha256(source)[:12], source=source, task=task, round=0, index=0, proposer="test")
-
-
-def prove(source: str, name: str, **axes: int) -> tuple[Proof, list[Obligation], Task, Workload]:
-    task = tasks.get(name)
-    workload = task.workload(**axes)
-    seen: list[Obligation] = []
-    proof = asyncio.run(
-        LeanProver().prove(candidate(source, name), task, workload, lambda one, _total: seen.append(one))
-    )
-    return proof, seen, task, workload
 
 
 @pytest.mark.parametrize(
@@ -89,9 +71,7 @@ def test_a_right_kernel_is_not_proven_against_a_wrong_spec() -> None:
     assert "0.5" in task.reference
     wrong = task.model_copy(update={"reference": task.reference.replace("0.5", "0.25")})
     kernel = sources.NEIGHBOUR.replace("float* y, int n) {\n", "float* __restrict__ y, int n) {\n")
-    proof = asyncio.run(
-        LeanProver().prove(candidate(kernel, "scale"), wrong, wrong.workload(), lambda _one, _total: None)
-    )
+    proof, _ = prove_at(kernel, wrong, wrong.workload())
     assert proof.status is ProofStatus.UNPROVEN
     still_open = [one for one in proof.obligations if one.status is not ProofStatus.PROVEN]
     assert still_open[0].title == "the value stored into y is what the spec says", proof.reason
