@@ -141,9 +141,12 @@ class ObligationClosed(_Event):
 
 
 class ProofFinished(_Event):
+    """`kept`: the proof closed earlier, of the same kernel with the same checker, and was not run again."""
+
     kind: Literal["proof_finished"] = "proof_finished"
     candidate: str
     proof: Proof
+    kept: bool = False
 
 
 class CandidatePromoted(_Event):

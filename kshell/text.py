@@ -80,7 +80,10 @@ def _of_candidate(event: ev.Event, state: SessionState) -> list[str]:
             return [f"    {place} {mark} {obligation.title}{f': {why}' if why else ''}"]
         case ev.ProofFinished(proof=proof):
             reason = f": {_short(proof.reason)}" if proof.reason else ""
-            return [f"  {event.candidate} {proof.status.value.upper()} in {proof.seconds:.1f} s{reason}"]
+            kept = " earlier, kept" if event.kept else ""
+            return [
+                f"  {event.candidate} {proof.status.value.upper()} in {proof.seconds:.1f} s{kept}{reason}"
+            ]
         case ev.CandidatePromoted():
             return [f"  {event.candidate} PROMOTED, exported to {event.export}"]
         case _:

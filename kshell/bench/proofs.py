@@ -42,8 +42,9 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One kernel: `seconds_warm` is wall time with a checker process that stands by, `seconds_cold` without
-    (None where it was not measured), `lines` those of the Lean file, `reason` why it is not proven."""
+    """One kernel: `seconds_warm` is wall time with a checker that has started, `seconds_cold` with one that
+    starts first (None where it was not measured), `lines` those of the Lean file, `reason` why it is not
+    proven."""
 
     task: str
     variant: str
@@ -73,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="also at sizes that no block divides: every axis from 16 on, plus 1",
     )
     parser.add_argument(
-        "--cold", action="store_true", help="prove each once more without a process that stands by"
+        "--cold", action="store_true", help="prove each once more with a checker that has to start first"
     )
     parser.add_argument("--fresh", action="store_true", help="prove again what was proven before")
 

@@ -91,7 +91,7 @@ async def prove(desk: Desk, known: CandidateState, *, asked: bool = False) -> bo
                 candidate=known.id, obligation=obligation, total=len(stored.obligations)
             )
             desk.emit(closed)
-        desk.emit(ev.ProofFinished(candidate=known.id, proof=stored), desk.spend())
+        desk.emit(ev.ProofFinished(candidate=known.id, proof=stored, kept=True), desk.spend())
     else:
         proof = await _tried(desk, known, key)
         events: list[ev.Event] = [ev.ProofFinished(candidate=known.id, proof=proof)]

@@ -70,7 +70,9 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         "the Lean kernel",
         "the checker named in the certificate; the embedded WebAssembly build comes from a third party, an "
         "audit on an official toolchain is the stronger check; the axiom walk does not follow the proofs of "
-        "Lean's own library there",
+        "Lean's own library there; on that build a session checks the files kshell writes one after "
+        "another in one process and walks the package once, an audit starts processes of its own and walks "
+        "everything",
     ),
     (
         Standing.TRUSTED,

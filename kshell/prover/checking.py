@@ -123,7 +123,7 @@ async def resident(runner: LeanRunner) -> Resident:
 async def check_resident(
     checker: Resident, emission: Emission, folder: Path, on_obligation: Report | None = None
 ) -> Verdict:
-    """Check the file in a process that stands by; it is kept in `folder` (emptied first)."""
+    """Check the file in the resident process; it is kept in `folder` (emptied first)."""
     package_report = await package_axioms(checker.runner)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)

@@ -43,7 +43,7 @@ class TeamProver:
         self.agents.remember(memory)
 
     async def close(self) -> None:
-        """End the process that stands by."""
+        """End the process that checks proofs."""
         await self.automatic.close()
 
     def key(self, candidate: Candidate, task: Task, workload: Workload) -> str:
