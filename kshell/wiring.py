@@ -203,6 +203,21 @@ def prover() -> "Prover":
     return LeanProver()
 
 
+def _prover_here() -> "Prover":
+    """The prover of a session; without Lean one that proves nothing and says so."""
+    from kshell.lean import toolchain
+    from kshell.prover.absent import AbsentProver
+
+    try:
+        toolchain.find()
+    except toolchain.LeanMissing as missing:
+        return AbsentProver(
+            f"{missing}; until then kernels are validated and stay unproven here, and `kshell prove` "
+            "proves them later, also on another machine with this data folder"
+        )
+    return prover()
+
+
 def parts(settings: "Settings") -> "Parts":
     """All parts of a session."""
     from agents.insight import distill
@@ -216,7 +231,7 @@ def parts(settings: "Settings") -> "Parts":
             generator=generator(settings, device, attackers),
             evaluator=device,
             verifiers=attackers,
-            prover=prover(),
+            prover=_prover_here(),
             distill=distill,
             export=export,
             unfit=unfit,
@@ -228,7 +243,7 @@ def parts(settings: "Settings") -> "Parts":
         generator=generator(settings, device, attackers, models),
         evaluator=device,
         verifiers=(*attackers, *_model_verifiers(settings, models)),
-        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else prover(),
+        prover=_model_prover(settings, models, attackers) if "prover" in settings.agents else _prover_here(),
         distill=distill,
         export=export,
         teacher=_teacher(models) if "insight" in settings.agents else None,
@@ -275,9 +290,11 @@ def session(
     return _session(database, name, chosen, sizes, settings, parts(settings), control)
 
 
-def resumed(database: "Store", record: "SessionRecord", settings: "Settings") -> "Session":
+def resumed(
+    database: "Store", record: "SessionRecord", settings: "Settings", *, only_proofs: bool = False
+) -> "Session":
     """A past session that will go on from its log, with these settings. Its agents get what the caps
-    leave of money and tokens."""
+    leave of money and tokens. `only_proofs`: nothing will be measured, so the device need not be here."""
     from agents.protocols import Spent
     from kshell.engine.budget import Prepaid
     from kshell.engine.log import EventLog
@@ -297,7 +314,8 @@ def resumed(database: "Store", record: "SessionRecord", settings: "Settings") ->
     spent = budget.model_copy(
         update={"usd": budget.usd + unbooked.usd, "tokens": budget.tokens + unbooked.tokens}
     )
-    made = parts(settings.left_of(spent))
+    left = settings.left_of(spent)
+    made = parts(left.model_copy(update={"device": "cpu"}) if only_proofs else left)
     if isinstance(made.meter, Prepaid):
         made.meter.carry(unbooked)
     return _session(database, record.name, chosen, sizes, settings, made)

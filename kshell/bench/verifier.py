@@ -189,6 +189,9 @@ _ALL = ("language", "falsifier", "checker", "build", "validator")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--device", choices=("cpu", "cuda"), default="cpu", help="where the validator runs (default cpu)"
+    )
     parser.add_argument("--only", default="", metavar="TEXT", help="only kernels with TEXT in their name")
     parser.add_argument(
         "--seconds", type=SECONDS, default=4.0, metavar="S", help="falsifier time a kernel (default 4)"
@@ -202,6 +205,7 @@ def run(args: argparse.Namespace) -> int:
     kernels = [kernel for kernel in labelled() if args.only in kernel.name]
     judged = asyncio.run(_judged(_part(kernels, args.part), args))
     summary = {
+        "device": args.device,
         **scores(judged, _ALL),
         "total": len(judged),
         "wrong": sum(j.kernel.wrong for j in judged),
@@ -231,7 +235,9 @@ def _part(kernels: list[Labelled], text: str) -> list[Labelled]:
 
 async def _judged(kernels: list[Labelled], args: argparse.Namespace) -> list[Judged]:
     from agents.falsifier import oracle_of_specs
-    from kshell import tasks
+    from kshell import tasks, wiring
+    from kshell.engine.desk import Closing
+    from kshell.engine.settings import Settings
     from kshell.harness.cpu import CpuEvaluator
     from kshell.harness.shadow import CpuChecker
     from kshell.tasks import reference
@@ -239,12 +245,17 @@ async def _judged(kernels: list[Labelled], args: argparse.Namespace) -> list[Jud
     oracle = oracle_of_specs(tasks.spec_of, reference.compute)
     found: list[Judged] = []
     with tempfile.TemporaryDirectory(prefix="kshell-verifier-") as cache:
-        evaluator = CpuEvaluator(reference.compute, Path(cache), spec=tasks.spec_of)
+        on_cpu = CpuEvaluator(reference.compute, Path(cache), spec=tasks.spec_of)
+        evaluator = on_cpu if args.device == "cpu" else wiring.evaluator(Settings(device=args.device))
         checker = CpuChecker(Path(cache))
-        for kernel in kernels:
-            found.append(await judge(kernel, oracle, evaluator, checker, args.seconds))
-            if not args.json:
-                print(_line(found[-1]), flush=True)
+        try:
+            for kernel in kernels:
+                found.append(await judge(kernel, oracle, evaluator, checker, args.seconds))
+                if not args.json:
+                    print(_line(found[-1]), flush=True)
+        finally:
+            if isinstance(evaluator, Closing):
+                await evaluator.close()
     return found
 
 
@@ -258,6 +269,7 @@ def _as_text(summary: dict[str, Any]) -> str:
     def numbers(of: dict[str, float]) -> str:
         return f"accuracy {of['accuracy']}, precision {of['precision']}, recall {of['recall']}"
 
-    lines = [f"{summary['total']} kernels, {summary['wrong']} of them wrong: {numbers(summary)}"]
+    head = f"{summary['total']} kernels on {summary['device']}, {summary['wrong']} of them wrong"
+    lines = [f"{head}: {numbers(summary)}"]
     lines += [f"  {name} alone: {numbers(of)}" for name, of in summary["layers"].items()]
     return "\n".join(lines)

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
         for name in names:
             record = session_record(store, name)
             with held(paths.locks(), name):
-                session = wiring.resumed(store, record, settings_of(record))
+                session = wiring.resumed(store, record, settings_of(record), only_proofs=True)
                 before = len(session.state.promoted)
                 stream = session.prove(args.candidate)
                 asyncio.run(print_lines(stream, as_json=args.json, state=session.state))

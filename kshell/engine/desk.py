@@ -30,6 +30,14 @@ class Closing(Protocol):
 
 
 @runtime_checkable
+class Absent(Protocol):
+    """A prover that proves nothing; `missing` says why, in one line."""
+
+    @property
+    def missing(self) -> str: ...
+
+
+@runtime_checkable
 class Complaining(Protocol):
     """A generator that says why places of a round stayed empty; the session takes the lines away."""
 
@@ -122,6 +130,11 @@ class Desk:
     def state(self) -> SessionState:
         """The session so far."""
         return self.log.state
+
+    @property
+    def no_prover(self) -> str:
+        """Why nothing can be proven on this machine; empty when proofs can be tried."""
+        return self.parts.prover.missing if isinstance(self.parts.prover, Absent) else ""
 
     def emit(self, *events: ev.Event) -> None:
         """Store events, all or none, then publish them."""

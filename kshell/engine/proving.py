@@ -208,17 +208,18 @@ async def prove_asked(desk: Desk) -> None:
         known = desk.known(target)
         if known.reward is None:
             continue
-        if known.measured and not known.promoted:
+        if known.measured and not known.promoted and not desk.no_prover:
             await prove(desk, known, asked=True)
         if target in desk.state.wanted:
-            reason = "it is promoted already" if known.promoted else obstacle(known) or "nothing to prove"
+            promoted = "it is promoted already" if known.promoted else ""
+            reason = promoted or desk.no_prover or obstacle(known) or "nothing to prove"
             desk.emit(ev.Problem(where="prove", message=f"cannot prove {target}: {reason}", candidate=target))
 
 
 async def prove_round(desk: Desk, number: int) -> None:
     """After a round: one try, of the best candidate the prover can take on, unless it has been tried or
     one as good is promoted already. A round has one try, also when the session is resumed within it."""
-    if desk.settings.prove != "rounds" or number in desk.state.tried_rounds:
+    if desk.settings.prove != "rounds" or desk.no_prover or number in desk.state.tried_rounds:
         return
     for known in desk.state.ranked():
         if known.promoted or (known.proof is not None and is_try(known.proof)):
@@ -235,6 +236,8 @@ async def prove_last(desk: Desk) -> str | None:
     stopped short, if it did."""
     if desk.settings.prove == "never":
         return "proofs were switched off (--prove never)"
+    if desk.no_prover:
+        return desk.no_prover
     while True:
         best = [known for known in desk.state.ranked() if known.id not in desk.state.banned]
         known, tried = _next(best)

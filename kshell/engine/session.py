@@ -98,6 +98,8 @@ class Session:
         are those of `run`; what is proven is promoted. Raises UserError for an unknown candidate."""
         if not self.state.seq:
             raise UserError(f"session {self.name} has no candidates to prove")
+        if self._desk.no_prover:
+            raise UserError(self._desk.no_prover)
         wanted = [self._resolved(target) for target in targets]
         wanted = wanted or [known.id for known in self.state.ranked() if known.proof is None]
         return self._events(partial(self._prove, wanted))
@@ -160,6 +162,8 @@ class Session:
 
     async def _begin(self) -> None:
         await self._open()
+        if self._desk.no_prover and self.settings.prove != "never":
+            self._desk.emit(self._desk.trouble("prover", self._desk.no_prover))
         self.control.attach(self._person)
 
     async def _open(self) -> None:

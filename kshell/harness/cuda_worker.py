@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import types
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ class Worker:
         properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
         self.arch = f"sm_{properties['major']}{properties['minor']}"
         self.flush = cupy.empty(2 * cupy.cuda.Device().attributes["L2CacheSize"], dtype=cupy.uint8)
+        self.stain = self._stain()
 
     # ------------------------------------------------------------ requests
 
@@ -226,6 +228,21 @@ class Worker:
                 shared_mem=call["shared"],
             )
 
+    def _stain(self) -> Callable[[], None]:
+        """What leaves the poison pattern in the shared memory of every multiprocessor: a candidate that
+        reads a word it never wrote gets a NaN instead of what an earlier block left there."""
+        attributes = self.cupy.cuda.Device().attributes
+        size, blocks = attributes["MaxSharedMemoryPerBlockOptin"], 4 * attributes["MultiProcessorCount"]
+        code = (
+            'extern "C" __global__ void k(unsigned pattern, int words) {'
+            "extern __shared__ volatile unsigned all[];"
+            "for (int i = threadIdx.x; i < words; i += blockDim.x) all[i] = pattern; }"
+        )
+        kernel = self.cupy.RawModule(code=code).get_function("k")
+        kernel.max_dynamic_shared_size_bytes = size
+        arguments = (POISON, np.int32(size // 4))
+        return lambda: kernel((blocks,), (1024,), arguments, shared_mem=size)
+
     def _checked(self, buffers: dict[str, Buffer], wanted: dict[str, str]) -> dict[str, Any]:
         cupy = self.cupy
         roles = {name: facts["role"] for name, facts in self.plan["buffers"].items()}
@@ -233,6 +250,7 @@ class Worker:
         for name, buffer in buffers.items():
             if roles[name] != "input":
                 buffer.poison()
+        self.stain()
         self._call(buffers)
         cupy.cuda.Device().synchronize()
         answer = self._collect(buffers, wanted)

