@@ -28,7 +28,7 @@ _MAIN = r"""
 #define KSHELL_GUARD 4096
 #endif
 static const size_t kshell_guard = KSHELL_GUARD;
-// Without a fill, a tool that looks for uninitialised reads sees those of outputs and of what was never copied.
+// Without a fill, a tool that looks for uninitialised reads sees those of outputs too.
 #ifndef KSHELL_FILL
 #define KSHELL_FILL 1
 #endif
