@@ -1,7 +1,8 @@
 """nvcc, ncu and compute-sanitizer without a GPU, for tests: scripts on PATH that answer as the real ones do.
 
 The program that this nvcc makes computes max(x, 0). Words in the candidate's source change what happens:
-`does_not_build`, `damages_guard`, `off_by_an_ulp`, `reads_past_the_end`, `no_counters`."""
+`does_not_build`, `damages_guard`, `off_by_an_ulp`, `reads_past_the_end`, `reads_unwritten_shared`,
+`no_counters`."""
 
 import os
 import sys
@@ -13,6 +14,7 @@ _NVCC = """
 import sys
 from pathlib import Path
 text = Path("program.cu").read_text()
+Path("arguments").write_text(" ".join(sys.argv))
 if "does_not_build" in text:
     print('program.cu(47): error: identifier "z" is undefined', file=sys.stderr)
     sys.exit(2)
@@ -44,10 +46,16 @@ if "--times" in words:
 _SANITIZER = """
 import sys
 from pathlib import Path
+if "--help" in sys.argv:
+    print("  --initcheck-address-space arg (=global)  global, shared or all")
+    sys.exit(0)
 text = Path("program.cu").read_text()
 place = next(k for k, line in enumerate(text.splitlines(), 1) if "verbatim" in line) + 3
 print("========= COMPUTE-SANITIZER")
-if "reads_past_the_end" in text and "memcheck" in sys.argv:
+if "reads_unwritten_shared" in text and "initcheck" in sys.argv and "all" in sys.argv:
+    print("========= Uninitialized __shared__ memory read of size 4 bytes")
+    print("========= ERROR SUMMARY: 1 error")
+elif "reads_past_the_end" in text and "memcheck" in sys.argv:
     print("========= Invalid __global__ read of size 4 bytes")
     print(f"=========     at relu(const float *, float *, int)+0x1f0 in program.cu:{place}")
     print("========= ERROR SUMMARY: 3 errors")

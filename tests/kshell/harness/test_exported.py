@@ -11,7 +11,7 @@ import pytest
 from agents.protocols import Verdict
 from kshell import tasks, wiring
 from kshell.engine.settings import Settings
-from kshell.harness import nvrtc
+from kshell.harness import nvrtc, sanitizers
 from kshell.harness.cuda import CudaEvaluator, Timer
 from kshell.harness.cuda_link import WorkerLink
 from kshell.harness.exported import (
@@ -101,6 +101,20 @@ async def test_the_sanitizer_names_the_candidates_line() -> None:
     assert found is not None
     assert (found.fault, found.axes, found.points[0].line) == ("OUT OF BOUNDS", {"n": 1000}, 3)
     assert "memcheck" in found.message
+
+
+async def test_shared_memory_is_checked_for_unwritten_words_where_the_tool_can() -> None:
+    sanitizers._shared_initcheck.cache_clear()
+    found = (await sanitized(marked("reads_unwritten_shared"))).counterexample
+    assert found is not None and found.fault == "UNINITIALISED READ"
+
+
+async def test_a_watched_program_is_not_optimised_and_its_outputs_are_not_filled(tmp_path: Path) -> None:
+    await build_program(RELU, TASK, SIZES, tmp_path, watched=True)
+    said = (tmp_path / "arguments").read_text().split()
+    assert {"-G", "-DKSHELL_GUARD=0", "-DKSHELL_FILL=0"} <= set(said)
+    await build_program(RELU, TASK, SIZES, tmp_path)
+    assert not {"-G", "-DKSHELL_FILL=0"} & set((tmp_path / "arguments").read_text().split())
 
 
 async def test_the_sanitizer_is_silent_on_an_honest_kernel_at_two_shapes() -> None:
