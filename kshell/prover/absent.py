@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from insights_db.records import Candidate, Certificate, Proof, ProofStatus
-from kshell.prover.prover import Report
+from kshell.prover.checking import Report
 from semantics.task import Task, Workload
 
 
