@@ -1,8 +1,9 @@
 """The falsifier: tries to break a candidate by running it, in the interpreter, on nasty data.
 
-It looks at small and ragged sizes first, so that what it finds is small; then at adversarial inputs,
-in float32 too for overflow that the reals do not have; then at larger sizes; then at the real size, a
-few blocks of it, for index arithmetic that only overflows there. A counterexample is shrunk before it
+It looks at small and ragged sizes first, so that what it finds is small; then at outputs in the buffers of
+inputs, where the task declares that and no `__restrict__` forbids it; then at adversarial inputs, in float32
+too for overflow that the reals do not have; then at larger sizes; then at the real size, a few blocks of it,
+for index arithmetic that only overflows there. A counterexample is shrunk before it
 is returned.
 None found proves nothing.
 """
@@ -21,7 +22,7 @@ from agents import recipes, synthesis
 from agents.protocols import Verdict
 from agents.sizes import small_workloads, smaller
 from insights_db.records import Candidate, Counterexample, SourcePoint
-from semantics import core, interp, spec_eval
+from semantics import aliasing, core, interp, spec_eval
 from semantics.faults import Fault, FaultKind
 from semantics.span import Refusal
 from semantics.spec import Spec
@@ -144,7 +145,13 @@ class Attack:
         self.program.plan(self.task, self.workload)
         self._warm_up()
         started = time.monotonic()
-        stages = ((self._small, 0.5), (self._adversarial, 0.7), (self._larger, 0.85), (self._real_size, 1.0))
+        stages = (
+            (self._small, 0.45),
+            (self._in_place, 0.5),
+            (self._adversarial, 0.7),
+            (self._larger, 0.85),
+            (self._real_size, 1.0),
+        )
         for stage, share in stages:
             self._deadline = started + share * self.seconds
             finding = stage()
@@ -206,6 +213,18 @@ class Attack:
             finding = self._try(workload, plan, "normal")
             if finding is not None:
                 return self._shrunk(finding, workload, "normal", "float64")
+        return None
+
+    def _in_place(self) -> Finding | None:
+        """Three sizes, outputs in the buffers of inputs."""
+        if not self.task.inplace:
+            return None
+        sizes = list(self._sizes(lambda work: work <= _CHEAP))
+        name = f"normal{recipes.IN_PLACE}"
+        for workload, plan in (sizes[k] for k in sorted({0, len(sizes) // 2, len(sizes) - 1}) if sizes):
+            finding = None if self._late() else self._try(workload, plan, name)
+            if finding is not None:
+                return self._shrunk(finding, workload, name, "float64")
         return None
 
     def _adversarial(self) -> Finding | None:
@@ -274,6 +293,12 @@ class Attack:
         self, workload: Workload, plan: core.Plan, name: str, precision: interp.Precision = "float64"
     ) -> Finding | None:
         arrays = recipes.drawn(self.task, workload, name, self.seed)
+        shared: dict[str, str] = {}
+        if name.endswith(recipes.IN_PLACE):
+            shared = aliasing.declared(plan, self.task.inplace, arrays)
+            if not shared:
+                return None
+            plan = aliasing.in_place(plan, shared)
         left = max(0.2, self._deadline - time.monotonic())
         work = self.task.work(workload)[0]
         fuel = _FUEL + 100 * work
@@ -283,22 +308,25 @@ class Attack:
         faults = result.faults if precision == "float64" else ()
         if result.steps >= fuel and work > _CHEAP:
             return None
+        where = "".join(f"with `{output}` in the buffer of `{name}`: " for output, name in shared.items())
         if faults:
-            finding = self._of_fault(faults[0], workload, inputs)
+            finding = self._of_fault(faults[0], workload, inputs, where)
             return replace(finding, notes=result.notes)
         if not result.complete or self.oracle is None:
             return None
-        for output, index in result.unwritten.items():
-            text = f"`{output}[{index}]` is never stored"
+        unwritten = {name: at for name, at in result.unwritten.items() if name not in shared}
+        for output, index in unwritten.items():
+            text = f"{where}`{output}[{index}]` is never stored"
             return self._wrong(text, workload, inputs, output, index, None, None, result)
         expected = self.oracle(self.task, workload, arrays)
         limit = _allowed if precision == "float64" else _allowed_float32
         for output in (t.name for t in self.task.outputs):
-            want, got = expected[output].ravel(), result.outputs[output].astype(np.float64)
+            buffer = shared.get(output, output)
+            want, got = expected[output].ravel(), result.outputs[buffer].astype(np.float64)
             bad = ~(np.abs(got - want) <= limit(want)) & np.isfinite(want)
             if bad.any():
                 index = int(np.argmax(bad))
-                text = f"`{output}[{index}]` is {got[index]:.6g}, the reference says {want[index]:.6g}"
+                text = f"{where}`{output}[{index}]` is {got[index]:.6g}, the reference says {want[index]:.6g}"
                 return self._wrong(
                     text, workload, inputs, output, index, float(want[index]), float(got[index]), result
                 )
@@ -331,10 +359,10 @@ class Attack:
         )
         return Finding(found, geometry, result.notes)
 
-    def _of_fault(self, fault: Fault, workload: Workload, inputs: str) -> Finding:
+    def _of_fault(self, fault: Fault, workload: Workload, inputs: str, where: str = "") -> Finding:
         found = Counterexample(
             fault=fault.kind,
-            message=fault.message,
+            message=f"{where}{fault.message}",
             axes=dict(workload.axes),
             inputs=inputs,
             output=fault.array,

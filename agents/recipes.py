@@ -1,8 +1,9 @@
 """Inputs as text: what a counterexample says of its inputs is enough to make them again.
 
-`normal` or `ties, in float32` name a distribution of `agents.synthesis` and a precision, `any` the contents a
-sparse run makes up, and `recipe {...}` gives each input by name as JSON: a distribution, one value for every
-element, or values that are repeated."""
+`normal` or `ties, in float32` name a distribution of `agents.synthesis` and a precision, `normal, in place`
+says that outputs lie in the buffers of inputs as the task declares, `any` the contents a sparse run makes up,
+and `recipe {...}` gives each input by name as JSON: a distribution, one value for every element, or values
+that are repeated."""
 
 import json
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ Array = npt.NDArray[Any]
 
 PREFIX = "recipe "
 FLOAT32 = ", in float32"
+IN_PLACE = ", in place"
 ANY = "any"
 _MOST_VALUES = 512
 
@@ -33,7 +35,7 @@ def written(recipe: Mapping[str, object]) -> str:
 
 def drawn(task: Task, workload: Workload, inputs: str, seed: int) -> dict[str, Array]:
     """Every input by name. The same arguments give the same arrays. Raises BadRecipe."""
-    name = inputs.removesuffix(FLOAT32)
+    name = inputs.removesuffix(FLOAT32).removesuffix(IN_PLACE)
     if not name.startswith(PREFIX):
         try:
             return synthesis.draw(task, workload, name, seed)
