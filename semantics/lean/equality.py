@@ -358,11 +358,23 @@ def positivity_hints(t: Term) -> list[str]:
                 found.append(
                     f"sumI_pos (f := {inner}) (n := {n.constant}) (by omega) (fun _ _ _ => exp_pos _)"
                 )
-            case terms.Total(k, n, terms.Binary(core.RealOp.MUL, a, b)) if a == b and n.is_constant:
-                inner = f"(fun {k} : Int => ({show.scalar(a)} * {show.scalar(b)} : R))"
-                found.append(f"sumI_nonneg (f := {inner}) (n := {n.constant}) (fun _ _ _ => sq_nonneg _)")
+            case terms.Total(k, n, body) if n.is_constant and (why := _not_negative(body)) is not None:
+                inner = f"(fun {k} : Int => ({show.scalar(body)} : R))"
+                found.append(f"sumI_nonneg (f := {inner}) (n := {n.constant}) (fun _ _ _ => {why})")
             case _:
                 pass
 
     walk(t)
     return list(dict.fromkeys(found))
+
+
+def _not_negative(t: Term) -> str | None:
+    """The proof that squares and sums of squares are not negative; None for other terms."""
+    match t:
+        case terms.Binary(core.RealOp.MUL, a, b) if a == b:
+            return "sq_nonneg _"
+        case terms.Total(_, _, body):
+            inner = _not_negative(body)
+            return None if inner is None else f"sumI_nonneg (fun _ _ _ => {inner})"
+        case _:
+            return None

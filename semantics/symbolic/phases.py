@@ -113,11 +113,12 @@ class Walker:
 
     def _read(self, stmts: Sequence[core.Stmt]) -> frozenset[int]:
         """The arrays (numbers) that are read in there."""
-        return frozenset(
-            self.context.buffers[a]
-            for stores, a in accesses(stmts)
-            if not stores and a in self.context.buffers
-        )
+        return self._touched(stmts, False)
+
+    def _touched(self, stmts: Sequence[core.Stmt], stored: bool) -> frozenset[int]:
+        """The arrays (numbers) that are stored to, or read, in there."""
+        numbers = self.context.buffers
+        return frozenset(numbers[a] for store, a in accesses(stmts) if store is stored and a in numbers)
 
     def _silent(
         self,
@@ -226,14 +227,9 @@ class Walker:
             {**names, name: (1, 17)},
         )
         wanted = head.with_int(stride, quotient(w, 2, False)).with_real(shuffle.src, None)
-        got = end.reals.get(shuffle.src)
-        both = {cell(mine, t), cell(received, t)}
-        known = (core.RealOp.MAX,) if cell is terms.Slot else (core.RealOp.ADD,)
-        match got:
-            case terms.Binary(op, a, b) if {a, b} == both and op in known:
-                pass
-            case _:
-                raise Unsupported("a reduction by shuffles that neither adds nor takes the maximum", line)
+        op = reductions.joining(end.reals.get(shuffle.src), cell(mine, t), cell(received, t))
+        if op is not (core.RealOp.MAX if cell is terms.Slot else core.RealOp.ADD):
+            raise Unsupported("a reduction by shuffles that neither adds nor takes the maximum", line)
         if end.with_real(shuffle.src, None) != wanted:
             raise Unsupported("a reduction by shuffles that changes other registers", line)
         counter = f"q{next(self._numbers)}"
@@ -368,13 +364,7 @@ class Walker:
         ):
             raise Unsupported("a halving loop whose stride does not start at a power of two", line)
         width = start.constant
-        written = sorted(
-            {
-                self.context.buffers[a]
-                for store, a in accesses(stmt.body)
-                if store and a in self.context.buffers
-            }
-        )
+        written = sorted(self._touched(stmt.body, True))
         if len(written) != 1 or written[0] not in self.shared:
             raise Unsupported("a halving loop that writes more than one shared array", line)
         array = written[0]
@@ -404,17 +394,11 @@ class Walker:
         )
         if end != head.with_int(stride, quotient(w, 2, False)):
             raise Unsupported("a halving loop that changes other registers", line)
-        match holds[array].value:
-            case terms.Binary(op, a, b) if {a, b} == {
-                cell,
-                terms.substitute(cell, {"i": CELL + w}),
-            } and op in (
-                core.RealOp.ADD,
-                core.RealOp.MAX,
-            ):
-                swapped = a != cell
-            case _:
-                raise Unsupported("a halving loop that neither adds nor takes the maximum", line)
+        joined = holds[array].value
+        op = reductions.joining(joined, cell, terms.substitute(cell, {"i": CELL + w}))
+        if op is None:
+            raise Unsupported("a halving loop that neither adds nor takes the maximum", line)
+        swapped = isinstance(joined, terms.Binary) and joined.a != cell
         total = reductions.reduced(op, first, 2 * width, f"q{next(self._numbers)}")
         if total is None:
             raise Unsupported("partial results that do not make up one sum or maximum", line)
@@ -445,9 +429,7 @@ class Walker:
         needed = liveness.before_one(stmt, live)
         ints, reals = liveness.assigned(stmt.body)
         entry = state.only(*needed)
-        written = {
-            self.context.buffers[a] for store, a in accesses(stmt.body) if store and a in self.context.buffers
-        }
+        written = self._touched(stmt.body, True)
         kept = {b: c for b, c in shared.items() if b not in written}
         later = reads | self._read([stmt])
 

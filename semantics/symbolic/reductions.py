@@ -48,6 +48,16 @@ def exhaustive(guards: Sequence[tuple[Condition, ...]]) -> bool:
     return first == second and (a == terms.Negation(b) or b == terms.Negation(a))
 
 
+def joining(result: Term | None, mine: Term, other: Term) -> core.RealOp | None:
+    """The operation that makes `result` of two partial results, in either order: a sum or a maximum; None
+    when it is neither."""
+    match result:
+        case terms.Binary(core.RealOp.ADD | core.RealOp.MAX as op, a, b) if {a, b} == {mine, other}:
+            return op
+        case _:
+            return None
+
+
 def reduced(op: core.RealOp, part: Term, threads: int, name: str) -> Term | None:
     """The whole that the parts `part` (a term in `i`) of `threads` threads make up: a fold over one
     counter `name`. None when the parts are folds that do not take the elements in strides."""

@@ -17,8 +17,9 @@ pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean"
     [
         ("gemm", "matmul-patch", {"block_x": 4, "block_y": 2}, {"M": 13, "K": 8, "N": 32}),
         ("layernorm", "layernorm-thread", {"variance": "one-pass"}, {"rows": 3, "n": 40}),
+        ("layernorm", "layernorm-thread", {"accumulators": 4}, {"rows": 3, "n": 42}),
     ],
-    ids=["register-block", "one-pass-variance"],
+    ids=["register-block", "one-pass-variance", "partial-sums-of-squares"],
 )
 def test_a_family_is_proven(name: str, family: str, choices: dict[str, Value], axes: dict[str, int]) -> None:
     task = tasks.get(name)

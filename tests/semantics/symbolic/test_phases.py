@@ -7,7 +7,7 @@ from kshell.prover.keys import subject
 from semantics import core
 from semantics.lean.barriers import cut
 from semantics.lean.file import emit
-from semantics.symbolic import terms
+from semantics.symbolic import reductions, terms
 from semantics.symbolic.linear import literal, variable
 from semantics.symbolic.pieces import Butterfly, Kind, Loop, Phase, Piece, Segment, Tree
 from semantics.symbolic.state import Unsupported
@@ -117,3 +117,17 @@ def test_a_missing_barrier_leaves_nothing_to_prove(
     with pytest.raises(Unsupported, match=why) as refused:
         emit(broken, known.plan, known.meaning, [tensor.name for tensor in task.inputs])
     assert refused.value.line == line
+
+
+def test_two_partial_results_join_in_either_order_by_a_sum_or_a_maximum_only() -> None:
+    mine, other = terms.Cell(3, variable("i")), terms.Cell(3, variable("i").plus(4))
+    for op in (core.RealOp.ADD, core.RealOp.MAX):
+        assert reductions.joining(terms.Binary(op, mine, other), mine, other) is op
+        assert reductions.joining(terms.Binary(op, other, mine), mine, other) is op
+    wrong = [
+        terms.Binary(core.RealOp.SUB, mine, other),
+        terms.Binary(core.RealOp.ADD, mine, mine),
+        mine,
+        None,
+    ]
+    assert [reductions.joining(one, mine, other) for one in wrong] == [None] * 4
