@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from semantics.task import Task, Workload
 
+from .conv_channels import channels_kernel, reject_channels
 from .space import MAX_SHARED_BYTES, MAX_THREADS, Family, Parameter, Reject, Schedule, too_deep
 from .text import block, integer, names, parameters, unit
 
@@ -255,6 +257,18 @@ def convolution_families(conv: Convolution) -> tuple[Family, ...]:
     padding = Parameter("padding", ("tests", "bounds"), "tests", "test each tap, or bound the loops")
     block_x = Parameter("block_x", (4, 8, 16, 32, 64), 16, "threads of a block along a row")
     block_y = Parameter("block_y", (1, 2, 4, 8, 16, 32), 8, "threads of a block across rows")
+    by_channels = Family(
+        "conv-channels",
+        "halo and taps in shared memory, output channels by columns in a thread's registers",
+        (
+            Parameter("block_x", (8, 16, 32), 16, "threads of a block along a row"),
+            Parameter("block_y", (2, 4, 8, 16), 8, "threads of a block across rows"),
+            Parameter("channels", (1, 2, 4, 8, 16), 4, "output channels of a thread"),
+            Parameter("columns", (1, 2, 4, 8), 2, "outputs of a thread along a row"),
+        ),
+        _emit(conv, channels_kernel),
+        partial(reject_channels, conv),
+    )
     return (
         Family(
             "conv-flat",
@@ -287,4 +301,5 @@ def convolution_families(conv: Convolution) -> tuple[Family, ...]:
             _emit(conv, _halo),
             _reject(conv, staged=True),
         ),
+        *((by_channels,) if conv.inputs else ()),
     )

@@ -11,6 +11,7 @@ from semantics.axes import evaluate
 from semantics.task import Task, Workload
 
 from .collective import accumulated, total
+from .panel import panel_bounds, panel_kernel, reject_panel
 from .space import (
     MAX_SHARED_BYTES,
     MAX_THREADS,
@@ -81,13 +82,17 @@ def product_of(task: Task) -> Product | None:
 _Kernel = Callable[[Product, Schedule], tuple[str, str]]
 
 
-def _emit(product: Product, body: _Kernel) -> Callable[[Task, Workload, Schedule], str]:
+def _emit(
+    product: Product, body: _Kernel, bounds: Callable[[Schedule], str] = lambda _schedule: ""
+) -> Callable[[Task, Workload, Schedule], str]:
+    """Source text from a family's kernel body and grid; `bounds` are launch bounds before the name."""
+
     def emit(task: Task, _workload: Workload, schedule: Schedule) -> str:
         kernel, launch = body(product, schedule)
         axes = tuple(task.axes)
         start = "int z = blockIdx.z;\n" if product.batch else ""
         return unit(
-            f"__global__ void {task.name}({parameters(task, axes, restrict=True)}) {{\n"
+            f"__global__ void {bounds(schedule)}{task.name}({parameters(task, axes, restrict=True)}) {{\n"
             f"{block(start + kernel)}\n}}",
             f"void launch({parameters(task, axes, restrict=False)}) {{\n{block(launch)}\n"
             f"    {task.name}<<<grid, block>>>({names(task, axes)});\n}}",
@@ -238,6 +243,12 @@ def _blocked(product: Product, schedule: Schedule) -> tuple[str, str]:
     return kernel, _launch(product, str(bn), str(bm), str(bn // tn), str(bm // tm))
 
 
+def _panels(product: Product, schedule: Schedule) -> tuple[str, str]:
+    bm, bn = integer(schedule["tile_rows"]), integer(schedule["tile_cols"])
+    nx, ny = bn // integer(schedule["patch_cols"]), bm // integer(schedule["patch_rows"])
+    return panel_kernel(product, schedule), _launch(product, str(bn), str(bm), str(nx), str(ny))
+
+
 def _reject_threads(_task: Task, _workload: Workload, schedule: Schedule) -> str | None:
     threads = integer(schedule["block_x"]) * integer(schedule["block_y"])
     return f"a block of {threads} threads" if threads > MAX_THREADS else None
@@ -321,5 +332,19 @@ def matmul_families(product: Product) -> tuple[Family, ...]:
             ),
             _emit(product, _blocked),
             _within_grid(product, lambda s: integer(s["tile_rows"]), _reject_blocked),
+        ),
+        Family(
+            "matmul-panels",
+            "two buffers of shared panels, float4 loads, a patch of outputs in a thread's registers",
+            (
+                Parameter("tile_rows", (16, 32, 64, 128), 64, "rows of a block's tile"),
+                Parameter("tile_cols", (16, 32, 64, 128), 64, "columns of a block's tile"),
+                Parameter("tile_inner", (8, 16, 32, 64), 16, "depth of a stage"),
+                Parameter("patch_rows", (1, 2, 4, 8), 4, "rows of a thread's patch"),
+                Parameter("patch_cols", (1, 2, 4, 8), 4, "columns of a thread's patch"),
+                Parameter("loads", ("single", "float4"), "float4", "floats of a load"),
+            ),
+            _emit(product, _panels, panel_bounds),
+            _within_grid(product, lambda s: integer(s["tile_rows"]), reject_panel),
         ),
     )

@@ -14,6 +14,7 @@ from .collective import Reduction, accumulated, maximum, serial, shared, total, 
 from .space import Family, Parameter, Reject, Schedule, accept
 from .split import split_family
 from .text import block, integer, names, parameters, unit
+from .wide import held_family, streamed_family
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,20 +293,28 @@ def softmax_families() -> tuple[Family, ...]:
         both = schedule["passes"] == "online" and schedule["exponentials"] == "keep"
         return "one online pass has no exponentials to keep" if both else None
 
-    return row_families("softmax", _softmax, (passes, divide, keep), reject)
+    variants = (passes, divide, keep)
+    quick: Schedule = {"divide": "reciprocal", "exponentials": "keep"}
+    return (
+        *row_families("softmax", _softmax, variants, reject),
+        held_family("softmax", _softmax, variants, reject, quick),
+    )
 
 
 def layernorm_families() -> tuple[Family, ...]:
     """Layer normalisation of a matrix's rows with weight and bias, eps 1e-5."""
-    choices = ("two-pass", "one-pass")
-    return row_families("layernorm", _layernorm, (Parameter("variance", choices, "two-pass", "of a row"),))
+    variants = (Parameter("variance", ("two-pass", "one-pass"), "two-pass", "of a row"),)
+    return (
+        *row_families("layernorm", _layernorm, variants),
+        held_family("layernorm", _layernorm, variants, accept, {}),
+    )
 
 
 def rmsnorm_families() -> tuple[Family, ...]:
     """Root-mean-square normalisation of a matrix's rows with weight, eps 1e-6."""
-    return row_families("rmsnorm", _rmsnorm)
+    return (*row_families("rmsnorm", _rmsnorm), held_family("rmsnorm", _rmsnorm, (), accept, {}))
 
 
 def gemv_families() -> tuple[Family, ...]:
     """Matrix times vector."""
-    return row_families("gemv", _gemv)
+    return (*row_families("gemv", _gemv), streamed_family("gemv", _gemv))
