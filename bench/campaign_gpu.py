@@ -336,6 +336,7 @@ async def main() -> int:
     parser.add_argument("--out", type=Path, required=True, help="folder for the JSON file")
     parser.add_argument("--tasks", default=",".join(LARGE))
     parser.add_argument("--record", default="", help="tasks whose whole space is timed")
+    parser.add_argument("--record-seconds", type=float, default=40.0, help="time for each of those")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--group", type=int, default=12)
     parser.add_argument("--seed", type=int, default=1)
@@ -354,6 +355,11 @@ async def main() -> int:
         "results": [],
         "spaces": [],
     }
+    for name in options.record.split(",") if options.record else ():
+        space = campaign.record(tasks.get(name), time.monotonic() + options.record_seconds)
+        result["spaces"].append(space)
+        print(f"recorded {len(space['points'])} of {space['whole']} points of {name}", flush=True)
+        _save(options.out, result)
     jobs = [(name, label) for name in options.tasks.split(",") if name for label in ("default", "large")]
     for place, (name, label) in enumerate(jobs):
         task = tasks.get(name)
@@ -368,11 +374,6 @@ async def main() -> int:
         _save(options.out, result)
         if time.monotonic() > end:
             break
-    for name in options.record.split(",") if options.record else ():
-        space = campaign.record(tasks.get(name), end)
-        result["spaces"].append(space)
-        print(f"recorded {len(space['points'])} of {space['whole']} points of {name}", flush=True)
-        _save(options.out, result)
     campaign.pool.shutdown(cancel_futures=True)
     return 0
 

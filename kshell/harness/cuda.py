@@ -50,8 +50,9 @@ RUN_LIMIT_S = 20.0
 """Seconds one request may take beside what its data and its work need."""
 COMPILE_LIMIT_S = 120.0
 """Seconds for what compiles: a candidate, the ceilings' kernels, the baselines of torch."""
-SLACK_OVER_CEILING = 1.05
-"""Measured ceilings are medians too; beyond this factor a result is refused."""
+SLACK_OVER_CEILING = 1.15
+"""Measured ceilings are medians too, and reading alone is up to a tenth faster than the copy that they are
+measured with; beyond this factor a result is refused."""
 NO_WORK = 1e-3
 """A workload the device could do in this share of an empty launch is no work: a time of it means nothing."""
 SIGNIFICANT = 2.58

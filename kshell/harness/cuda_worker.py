@@ -332,7 +332,7 @@ class Worker:
             model = module.Model(*module.get_init_inputs()).cuda().eval()
             while len(self.models) >= KEPT_MODELS:
                 self.models.pop(next(iter(self.models)))
-            self.models[key] = torch.compile(model, mode=mode) if name == "compile" else model
+            self.models[key] = torch.compile(model, mode=mode, dynamic=False) if name == "compile" else model
         return self.models[key]
 
 

@@ -265,6 +265,7 @@ def convolution_families(conv: Convolution) -> tuple[Family, ...]:
             Parameter("block_y", (2, 4, 8, 16), 8, "threads of a block across rows"),
             Parameter("channels", (1, 2, 4, 8, 16), 4, "output channels of a thread"),
             Parameter("columns", (1, 2, 4, 8), 2, "outputs of a thread along a row"),
+            Parameter("depth", (1, 2, 4, 8), 2, "input channels of a stage"),
         ),
         _emit(conv, channels_kernel),
         partial(reject_channels, conv),

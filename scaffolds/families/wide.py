@@ -40,6 +40,7 @@ class _Held:
         self.x, self.y = task.inputs[0].name, task.outputs[0].name
         self.along = [t.name for t in task.inputs[1:]]
         self.threads, self.steps = integer(schedule["block"]), integer(schedule["steps"])
+        self.stream = schedule["stores"] == "streaming"
         self.width = 4 if schedule["access"] == "float4" else 1
         self.aligned = f"{op.width} % 4 == 0"
 
@@ -87,7 +88,8 @@ class _Held:
         width, element = self.op.width, self.op.element
         target = f"{self.y}[row * {width} + @j]"
         kept = self.on_registers(element, "@p")
-        single = self.each(self.lanes(f"{target} = {kept};"))
+        store = f"__stcs(&{target}, {kept});" if self.stream else f"{target} = {kept};"
+        single = self.each(self.lanes(store))
         rest = self.rest(f"{target} = {element};")
         if self.width == 1:
             return f"{single}\n{rest}"
@@ -98,7 +100,8 @@ class _Held:
             for name in self.along:
                 text = text.replace(f"{name}[@j]", f"{name}_four.{lane}")
             parts.append(f"four.{lane} = {text};")
-        put = f"*reinterpret_cast<float4*>({self.y} + row * {width} + 4 * q) = four;"
+        place = f"reinterpret_cast<float4*>({self.y} + row * {width} + 4 * q)"
+        put = f"__stcs({place}, four);" if self.stream else f"*{place} = four;"
         at_once = self.each("\n".join([*loads, "float4 four;", *parts, put]))
         return f"if ({self.aligned}) {{\n{block(at_once)}\n}} else {{\n{block(single)}\n}}\n{rest}"
 
@@ -155,6 +158,9 @@ def held_family(
             Parameter("block", (64, 128, 256, 512, 1024), 512, "threads of a block"),
             Parameter("steps", (1, 2, 4, 8, 16, 32), 8, "loads of a thread that stay in registers"),
             Parameter("access", ("single", "float4"), "float4", "floats of a load"),
+            Parameter(
+                "stores", ("plain", "streaming"), "plain", "whether what is written stays in the cache"
+            ),
             *own,
         ),
         emit,
@@ -186,7 +192,8 @@ def streamed_family(prefix: str, choose: _Choose) -> Family:
         inner = block("\n".join([*loads, *four]))
         at_once = f"{unroll}for (int j = 4 * t; j < {op.width}; j += {4 * team}) {{\n{inner}\n}}"
         single = f"for (int j = t; j < {op.width}; j += {team}) {{\n{block(absorb.replace('@j', 'j'))}\n}}"
-        work = f"{fold.declared()}\nif ({op.width} % 4 == 0) {{\n{block(at_once)}\n}} else {{\n{block(single)}\n}}"
+        either = f"if ({op.width} % 4 == 0) {{\n{block(at_once)}\n}} else {{\n{block(single)}\n}}"
+        work = f"{fold.declared()}\n{either}"
         store = f"if (t == 0) {{\n    {task.outputs[0].name}[row] = {op.value};\n}}"
         if team == 32:
             inside = f"{work}\n{warp_all((fold,))}\n{store}"
