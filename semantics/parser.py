@@ -204,7 +204,7 @@ _HINTS = {
     "ARROW": ("`->` is outside the language", "use an index"),
     "COLON": ("labels and access specifiers are outside the language", ""),
     "ELLIPSIS": ("variadic functions are outside the language", ""),
-    "STRING": ("strings are outside the language", 'only extern "C" is known'),
+    "STRING": ("strings are outside the language", 'a kernel prints nothing; only extern "C" is known'),
     "TYPENAME_WORD": ("classes are outside the language", "use a plain struct"),
 }
 
@@ -237,5 +237,8 @@ def _unexpected(error: UnexpectedToken, tokens: list[Tok]) -> Refusal:
     if token.type == "PRAGMA":
         return Refusal("#pragma unroll must stand before a loop", span)
     if "SEMI" in error.accepts and token.type not in ("RPAR", "RSQB", "COMMA"):
+        if before is not None and before.span.end_line < span.line:
+            line, column = before.span.end_line, before.span.end_column
+            return Refusal("expected `;`", Span(line, column, line, column + 1))
         return Refusal(f"expected `;` before {token.value!r}", span)
     return Refusal(f"unexpected {token.value!r}", span)

@@ -50,6 +50,7 @@ BODIES = {
     "y[0] = 1 /* open": (10, "comment is never closed"),
     "y[0] = (1;": (8, "`(` is never closed"),
     "y[0] = 1 2;": (10, "expected `;` before '2'"),
+    "y[0] = 1": (9, "expected `;`"),
     "y[0] = ;": (8, "unexpected ';'"),
     "y[(int)n + 0.5f] = 0;": (3, "an integer is needed here, not a float"),
     "y[0] = n << x[0];": (8, "`<<` needs integers"),
