@@ -235,8 +235,8 @@ class Worker:
         size, blocks = attributes["MaxSharedMemoryPerBlockOptin"], 4 * attributes["MultiProcessorCount"]
         code = (
             'extern "C" __global__ void k(unsigned pattern, int words) {'
-            "extern __shared__ volatile unsigned all[];"
-            "for (int i = threadIdx.x; i < words; i += blockDim.x) all[i] = pattern; }"
+            "extern __shared__ volatile unsigned kshell_shared[];"
+            "for (int i = threadIdx.x; i < words; i += blockDim.x) kshell_shared[i] = pattern; }"
         )
         kernel = self.cupy.RawModule(code=code).get_function("k")
         kernel.max_dynamic_shared_size_bytes = size

@@ -1,13 +1,18 @@
 """The score of the verifier: what counts as a hit, and a run on a few labelled kernels."""
 
 import json
+import sys
+from pathlib import Path
 
 import pytest
 
-from kshell import tasks
+from kshell import tasks, wiring
 from kshell.bench import bugs
 from kshell.bench.verifier import Judged, Labelled, labelled, scores
 from kshell.cli import main
+from kshell.harness.cuda import CudaEvaluator, Timer
+from kshell.harness.cuda_link import WorkerLink
+from kshell.tasks import reference
 from semantics.program import load
 
 
@@ -63,3 +68,18 @@ def test_some_labelled_kernels_are_judged_right(capsys: pytest.CaptureFixture[st
     assert (answer["accuracy"], answer["precision"], answer["recall"]) == (100.0, 100.0, 100.0)
     assert answer["total"] == 2
     assert answer["mistakes"] == []
+
+
+def test_on_a_gpu_the_device_judges_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake = Path(__file__).parent / "harness" / "fake_worker.py"
+    link = WorkerLink("0", (sys.executable, str(fake), str(tmp_path / "log")))
+    device = CudaEvaluator(reference.compute, links=[link], timer=Timer(samples=20))
+    monkeypatch.setattr(wiring, "_cuda", lambda: device)
+    words = ["bench", "verifier", "--device", "cuda", "--only", "mutant 00-0", "--seconds", "1"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    assert "1 kernels on cuda, 1 of them wrong" in said
+    assert " run relu " in (tmp_path / "log").read_text()
+    assert link._process is None, "the worker was ended"
