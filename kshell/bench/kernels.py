@@ -91,18 +91,23 @@ def run(args: argparse.Namespace) -> int:
 
 async def _bench(args: argparse.Namespace, names: list[str], strategies: list[str]) -> list[Outcome]:
     from kshell import wiring
+    from kshell.engine.desk import Closing
     from kshell.engine.settings import Settings
 
     evaluator = wiring.evaluator(Settings(device=args.device))
     found: list[Outcome] = []
-    for name in names:
-        task = wiring.task(name)
-        sizes = [s for s in args.size if s.partition("=")[0].strip() in task.axes]
-        bench = Trial(task, wiring.workload(task, sizes, args.seed), evaluator)
-        for strategy in strategies:
-            print(f"{name}: {strategy}, {args.rounds} x {args.group}", file=sys.stderr, flush=True)
-            await bench.search(strategy, _generator(strategy), args.rounds, args.group, args.seed)
-        found += bench.outcomes()
+    try:
+        for name in names:
+            task = wiring.task(name)
+            sizes = [s for s in args.size if s.partition("=")[0].strip() in task.axes]
+            bench = Trial(task, wiring.workload(task, sizes, args.seed), evaluator)
+            for strategy in strategies:
+                print(f"{name}: {strategy}, {args.rounds} x {args.group}", file=sys.stderr, flush=True)
+                await bench.search(strategy, _generator(strategy), args.rounds, args.group, args.seed)
+            found += bench.outcomes()
+    finally:
+        if isinstance(evaluator, Closing):
+            await evaluator.close()
     return found
 
 

@@ -407,6 +407,7 @@ async def _run(
 _DEVICE_FAULTS = (
     ("illegal memory access", "OUT OF BOUNDS"),
     ("IllegalAddress", "OUT OF BOUNDS"),
+    ("InvalidAddressSpace", "OUT OF BOUNDS"),
     ("MisalignedAddress", "MISALIGNED"),
     ("misaligned address", "MISALIGNED"),
     ("did not answer within", "NON-TERMINATION"),

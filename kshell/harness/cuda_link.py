@@ -104,9 +104,9 @@ class WorkerLink:
         process, self._process = self._process, None
         if process is None:
             return
-        if process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+        # Also when the worker itself is dead: what it started may live, and hold its pipes open.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
         if process.stdin is not None:
             process.stdin.close()
         await process.wait()

@@ -412,6 +412,7 @@ def main() -> int:
     """Serve requests until the input ends. Exit status 3 when there is no usable GPU or cupy."""
     replies = os.fdopen(os.dup(1), "w", buffering=1)
     sys.stdout = sys.stderr  # libraries print; the answers alone go to the pipe
+    os.dup2(2, 1)  # and torch's compilers, which outlive a killed worker, do not keep it open
     try:
         worker = Worker()
     except Exception as error:

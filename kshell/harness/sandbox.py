@@ -74,7 +74,8 @@ def disk_reason(error: OSError) -> str:
     """One line for a file that could not be written or read, with what to do when the disk is full."""
     where = f"{error.filename}: " if error.filename else ""
     text = f"{where}{error.strerror or error}"
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    # numpy reports a short write in its own words, without a number.
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "free space" in text:
         return f"{text}; free some space, or set TMPDIR to a folder on another disk"
     return text
 

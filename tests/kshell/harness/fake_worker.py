@@ -1,12 +1,14 @@
 """A GPU worker without a GPU, for tests: it speaks the protocol of `kshell.harness.cuda_worker`.
 
 The kernel's name says what happens: `relu` computes max(x, 0); `crash_...` faults the device; `hang_...`
-never answers; `die_...` ends the process; `flaky_...` gives other bits the second time; `poke_...` breaks a
+never answers; `die_...` ends the process; `orphan_...` does and leaves one
+that holds its pipes; `flaky_...` gives other bits the second time; `poke_...` breaks a
 guard; `slow_...` takes ten times longer. Device `lost` does not start; device `leaving` falls off the bus at
 the first run."""
 
 import json
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -50,6 +52,9 @@ def main() -> None:
         elif kernel.startswith("hang"):
             time.sleep(600)
         elif kernel.startswith("die"):
+            os._exit(9)
+        elif kernel.startswith("orphan"):
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
             os._exit(9)
         elif op == "run":
             runs += 1

@@ -118,6 +118,17 @@ async def test_a_hung_kernel_is_killed_and_named(
     assert (await validated(device)).ok
 
 
+async def test_what_a_dead_worker_started_is_ended_with_it(
+    device: CudaEvaluator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await validated(device)
+    monkeypatch.setattr(cuda, "RUN_LIMIT_S", 1.0)
+    async with asyncio.timeout(60):
+        result = await validated(device, "orphan_relu")
+        assert not result.ok and result.reason
+        assert (await validated(device)).ok
+
+
 async def test_a_device_that_turns_faulty_while_timing_gives_no_time(device: CudaEvaluator) -> None:
     profile = await profiled(device, "crash_relu")
     assert not profile.ok
@@ -194,6 +205,12 @@ async def test_a_full_disk_fails_the_candidate_with_what_to_do(
         "/tmp/0-x.npy: No space left on device; free some space, or set TMPDIR to a folder on another disk"
     )
     assert "No space left" in (await profiled(device)).reason
+
+    def short(*_: object) -> None:
+        raise OSError("Not enough free space to write 16777216 bytes after offset 128")
+
+    monkeypatch.setattr(np, "save", short)
+    assert (await validated(device)).reason.endswith("set TMPDIR to a folder on another disk")
     monkeypatch.undo()
     assert (await validated(device)).ok
 
