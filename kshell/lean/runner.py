@@ -20,6 +20,9 @@ from kshell.lean.toolchain import Kind, Toolchain, store
 
 MEMORY_MB = 3072
 SECONDS = 600.0
+EMBEDDED_OPTIONS = ("-DElab.async=false",)
+"""A thread of the embedded build takes a second or two of processor time to start, far more than one theorem:
+theorems are checked one after the other there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class LeanRunner:
         mounts = [[str(file.parent), "/work"]]
         if package is not None:
             mounts.append([str(package), "/package"])
-        args = ["--json"]
+        args = ["--json", *EMBEDDED_OPTIONS]
         if output is not None:
             mounts.append([str(output.parent), "/out"])
             args += ["-o", f"/out/{output.name}"]
