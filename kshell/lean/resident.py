@@ -77,7 +77,7 @@ class Resident:
     ) -> Check:
         """Check `text`, which declares `theorem`. `Check.lines` are those of the walk from the theorem. A process
         that has checked other texts and dies is replaced once. Cancelling kills it."""
-        async with hold_async(store() / "run.lock", waiting):
+        async with hold_async(self.runner.lock, waiting):
             started = asyncio.get_running_loop().time()
             while True:
                 await self.prepare()

@@ -1,8 +1,9 @@
 """Runs the checker on one file at a time: limits, cancellation, messages as they come.
 
 One Lean process works at a time on a machine (each takes over a gigabyte), by a lock file that every
-kshell process shares. `prepare` starts and instantiates the next process of the embedded build, which
-saves its start-up time where it is known that one will be needed."""
+kshell process shares; runners of other slots have locks of their own. `prepare` starts and instantiates
+the next process of the embedded build, which saves its start-up time where it is known that one will be
+needed."""
 
 import asyncio
 import contextlib
@@ -65,7 +66,13 @@ class LeanRunner:
     """Runs `toolchain`. Not for use from two tasks at once."""
 
     toolchain: Toolchain
+    slot: int = 0
     _next: asyncio.subprocess.Process | None = field(default=None, repr=False)
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock is held while Lean works for this slot."""
+        return store() / (f"run-{self.slot}.lock" if self.slot else "run.lock")
 
     async def check(
         self,
@@ -83,7 +90,7 @@ class LeanRunner:
         `output` writes the .olean files of the module. No run can reach the network or start programs;
         `writable` are the folders that it may change, for text that is not ours (see `confine`).
         Cancelling kills the process."""
-        async with hold_async(store() / "run.lock", waiting):
+        async with hold_async(self.lock, waiting):
             started = asyncio.get_running_loop().time()
             process = await self.start(file, package, output, memory_mb, writable)
             try:

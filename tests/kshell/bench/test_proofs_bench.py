@@ -1,7 +1,16 @@
 import argparse
+import asyncio
+import json
+from pathlib import Path
+from typing import Any, ClassVar
 
+import pytest
+
+import kshell.prover
+from insights_db.records import Candidate, Proof, ProofStatus
 from kshell import tasks
-from kshell.bench import proofs
+from kshell.bench import proofs, resumed
+from kshell.errors import UserError
 
 
 def listed(*words: str) -> list[proofs.Kernel]:
@@ -36,8 +45,81 @@ def test_the_summary_counts_level_one_tasks_only() -> None:
         return proofs.Outcome(task, "v", "", {"n": 4}, proven, 3, None, seconds, 10, "" if proven else "why")
 
     found = proofs._summary(
-        [outcome("relu", True, 4.0), outcome("scale", True, 8.0), outcome("gemm", False, 1.0)]
+        [outcome("relu", True, 4.0), outcome("scale", True, 8.0), outcome("gemm", False, 1.0)], 1
     )
     assert (found["proven"], found["total"]) == (2, 3)
     assert (found["tasks"], found["tasks_proven"]) == (2, 1)
     assert found["median_seconds_warm"] == 6.0
+
+
+class CountingProver:
+    """Proves everything, and counts what it was asked."""
+
+    asked: ClassVar[list[str]] = []
+    slots: ClassVar[set[int]] = set()
+
+    def __init__(self, fresh: bool = False, slot: int = 0) -> None:
+        self.fresh = fresh
+        self.slots.add(slot)
+
+    def key(self, candidate: Candidate, *_: Any) -> str:
+        return f"key of {candidate.id}"
+
+    async def prepare(self) -> None:
+        await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        await asyncio.sleep(0)
+
+    async def prove(self, candidate: Candidate, *_: Any) -> Proof:
+        self.asked.append(candidate.id)
+        await asyncio.sleep(0)
+        return Proof(
+            candidate=candidate.id, key=self.key(candidate), status=ProofStatus.PROVEN, seconds=7.0, file=""
+        )
+
+
+@pytest.fixture
+def prover(monkeypatch: pytest.MonkeyPatch) -> type[CountingProver]:
+    monkeypatch.setattr(kshell.prover, "LeanProver", CountingProver)
+    monkeypatch.setattr(CountingProver, "asked", [])
+    monkeypatch.setattr(CountingProver, "slots", set())
+    return CountingProver
+
+
+def bench(*words: str) -> int:
+    parser = argparse.ArgumentParser()
+    proofs.configure(parser)
+    return proofs.run(parser.parse_args(["--task", "relu", *words], argparse.Namespace(json=False)))
+
+
+def test_a_stopped_run_goes_on_from_the_table_that_it_wrote(
+    prover: type[CountingProver], tmp_path: Path
+) -> None:
+    out = tmp_path / "table.json"
+    assert bench("--variant", "guarded", "--fresh", "--out", str(out)) == 0
+    first = list(prover.asked)
+    assert len(first) == 1
+    assert bench("--out", str(out), "--jobs", "2") == 0
+    assert prover.slots == {0, 1}
+    assert first[0] not in prover.asked[1:]
+    table = json.loads(out.read_text(encoding="utf-8"))
+    kept = [one["variant"] for one in table["results"] if one["kept"]]
+    assert kept == ["elementwise-guarded"] and table["kept"] == 1
+    assert table["total"] == len(prover.asked) == len(listed("--task", "relu"))
+    assert [one["variant"] for one in table["results"]] == [k.variant for k in listed("--task", "relu")]
+
+
+def test_a_fresh_run_proves_what_the_table_holds_again(prover: type[CountingProver], tmp_path: Path) -> None:
+    words = ("--variant", "guarded", "--fresh", "--out", str(tmp_path / "table.json"))
+    assert bench(*words) == bench(*words) == 0
+    assert len(prover.asked) == 2
+
+
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    other.write_text("[1]", encoding="utf-8")
+    with pytest.raises(UserError, match="not a table of this bench"):
+        resumed.earlier(other)
+    with pytest.raises(UserError, match="can be written"):
+        resumed.write(tmp_path / "no" / "table.json", {})
