@@ -105,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
 
     def decided(done: list[Outcome]) -> None:
         if args.out is not None:
-            write(args.out, _summary(done, args.jobs))
+            write(args.out, _summary(done, args.jobs, len(kernels)))
 
     results = asyncio.run(_all(kernels, args.fresh, args.jobs, known, decided))
     if args.cold:
@@ -113,13 +113,13 @@ def run(args: argparse.Namespace) -> int:
         decided(results)
     proven = sum(one.proven for one in results)
     if args.json:
-        print(json.dumps(_summary(results, args.jobs)))
+        print(json.dumps(_summary(results, args.jobs, len(kernels))))
     else:
         print(f"{proven} of {len(results)} proven")
     return 0 if results and proven == len(results) else 1
 
 
-def _summary(results: list[Outcome], jobs: int) -> dict[str, Any]:
+def _summary(results: list[Outcome], jobs: int, planned: int) -> dict[str, Any]:
     closed = [one for one in results if one.proven]
     measured = [one for one in closed if not one.kept]
     tasks = sorted({one.task for one in results if one.task not in _EXTRA})
@@ -127,6 +127,7 @@ def _summary(results: list[Outcome], jobs: int) -> dict[str, Any]:
         "results": [asdict(one) for one in results],
         "proven": len(closed),
         "total": len(results),
+        "planned": planned,
         "kept": sum(one.kept for one in results),
         "tasks": len(tasks),
         "tasks_proven": len({one.task for one in closed} - set(_EXTRA)),

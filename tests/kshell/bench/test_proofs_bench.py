@@ -45,9 +45,9 @@ def test_the_summary_counts_level_one_tasks_only() -> None:
         return proofs.Outcome(task, "v", "", {"n": 4}, proven, 3, None, seconds, 10, "" if proven else "why")
 
     found = proofs._summary(
-        [outcome("relu", True, 4.0), outcome("scale", True, 8.0), outcome("gemm", False, 1.0)], 1
+        [outcome("relu", True, 4.0), outcome("scale", True, 8.0), outcome("gemm", False, 1.0)], 1, 9
     )
-    assert (found["proven"], found["total"]) == (2, 3)
+    assert (found["proven"], found["total"], found["planned"]) == (2, 3, 9)
     assert (found["tasks"], found["tasks_proven"]) == (2, 1)
     assert found["median_seconds_warm"] == 6.0
 
