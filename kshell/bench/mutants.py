@@ -24,7 +24,7 @@ from kshell.cli.options import COUNT, SECONDS, WHOLE
 if TYPE_CHECKING:
     from agents.falsifier import Oracle
     from insights_db.records import Counterexample
-    from kshell.protocols import Prover
+    from kshell.prover import LeanProver
     from semantics.mutate import Mutant
     from semantics.program import Program
     from semantics.task import Task, Workload
@@ -83,10 +83,17 @@ def refuted(
 class Study:
     """One run of the bench."""
 
-    def __init__(self, oracle: "Oracle", seconds: float, prover: "Prover | None") -> None:
+    def __init__(self, oracle: "Oracle", seconds: float, prover: "LeanProver | None") -> None:
         self._oracle = oracle
         self._seconds = seconds
         self._prover = prover
+        self._loop = asyncio.Runner()  # a checker lives as long as the loop that started it
+
+    def close(self) -> None:
+        """End the checker."""
+        with self._loop:
+            if self._prover is not None:
+                self._loop.run(self._prover.close())
 
     def refused_original(self, original: Original) -> str:
         """Why a right kernel would be refused; empty when it is not."""
@@ -139,7 +146,7 @@ class Study:
             index=0,
             proposer="bench",
         )
-        proof = asyncio.run(self._prover.prove(candidate, original.task, workload, lambda *_: None))
+        proof = self._loop.run(self._prover.prove(candidate, original.task, workload, lambda *_: None))
         return proof.status is ProofStatus.PROVEN
 
 
@@ -159,6 +166,16 @@ def sample(source: str, count: int, seed: int) -> "list[Mutant]":
     return chosen
 
 
+def drawn(kernels: list[Original], mutants: int, total: int | None, seed: int) -> "list[list[Mutant]]":
+    """The mutants of each kernel: a sample of each, and of these `total` at random when it is given."""
+    chosen = [sample(kernel.source, mutants, seed) for kernel in kernels]
+    if total is None:
+        return chosen
+    every = [(at, n) for at, some in enumerate(chosen) for n in range(len(some))]
+    kept = set(random.Random(seed).sample(every, min(total, len(every))))
+    return [[m for n, m in enumerate(some) if (at, n) in kept] for at, some in enumerate(chosen)]
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tasks", nargs="*", metavar="TASK", help="tasks (default: the level-1 suite)")
     parser.add_argument("--variants", type=WHOLE, default=3, metavar="N", help="kernels a task (default 3)")
@@ -168,6 +185,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--seconds", type=SECONDS, default=3.0, metavar="S", help="falsifier time a mutant (default 3)"
     )
+    parser.add_argument(
+        "--sample", type=WHOLE, metavar="N", help="only N mutants in all, and only the kernels these are of"
+    )
     parser.add_argument("--seed", type=COUNT, default=0, help="which mutants are drawn (default 0)")
     parser.add_argument("--proofs", action="store_true", help="prove what the falsifier does not refute")
 
@@ -175,22 +195,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from agents.falsifier import oracle_of_specs
     from kshell import tasks, wiring
+    from kshell.prover import LeanProver
     from kshell.tasks import reference
 
     started = time.monotonic()
     names = [wiring.task(name).name for name in args.tasks]
     oracle = oracle_of_specs(tasks.spec_of, reference.compute)
-    study = Study(oracle, args.seconds, wiring.prover() if args.proofs else None)
+    study = Study(oracle, args.seconds, LeanProver() if args.proofs else None)
     outcomes: list[Outcome] = []
     complaints: list[str] = []
     kernels = 0
-    for original in originals(names, args.variants):
+    chosen = list(originals(names, args.variants))
+    for original, changed in zip(chosen, drawn(chosen, args.mutants, args.sample, args.seed), strict=True):
+        if not changed and args.sample is not None:
+            continue
         kernels += 1
         label = f"{original.task.name} {original.variant}"
         reason = study.refused_original(original)
         if reason:
             complaints.append(f"{label}: {reason}")
-        mine = [study.outcome(original, m) for m in sample(original.source, args.mutants, args.seed)]
+        mine = [study.outcome(original, m) for m in changed]
         outcomes += mine
         if not args.json:
             stages = Counter(o.stage for o in mine)
@@ -198,6 +222,7 @@ def run(args: argparse.Namespace) -> int:
             for o in mine:
                 if o.stage in ("escaped", "undecided"):
                     print(f"    {o.stage}: {o.mutant.rule} line {o.mutant.line}: {o.mutant.label}")
+    study.close()
     summary = _summary(outcomes, complaints, kernels, args.proofs, time.monotonic() - started)
     print(json.dumps(summary) if args.json else _as_text(summary))
     return 0 if not complaints and summary["escaped"] == 0 else 1

@@ -33,3 +33,11 @@ def test_a_sample_takes_the_rules_in_turn() -> None:
     assert {m.rule for m in chosen} == set(Rule)
     assert chosen == bench.sample(original.source, 10, seed=1)
     assert chosen != bench.sample(original.source, 10, seed=2)
+
+
+def test_a_sample_in_all_draws_from_every_kernel() -> None:
+    kernels = list(bench.originals(["relu", "gemv"], 2))
+    few = bench.drawn(kernels, 10, 6, seed=3)
+    assert sum(map(len, few)) == 6
+    assert few == bench.drawn(kernels, 10, 6, seed=3)
+    assert sum(map(len, bench.drawn(kernels, 10, None, seed=3))) == 40
