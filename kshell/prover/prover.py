@@ -28,11 +28,9 @@ class LeanProver:
     """Implements `kshell.protocols.Prover` with the automatic prover. One proof at a time.
 
     On the embedded build one process checks proof after proof until `close`; an installed Lean starts fast
-    enough to be started for each. `fresh` proves again what was proven before; provers of different `slot`s
-    check at the same time."""
+    enough to be started for each. `fresh` proves again what was proven before."""
 
     fresh: bool = False
-    slot: int = 0
     _runner: LeanRunner | None = field(default=None, repr=False)
     _resident: Resident | None = field(default=None, repr=False)
     _subjects: dict[str, tuple[Subject, Emission]] = field(default_factory=dict, repr=False)
@@ -41,7 +39,7 @@ class LeanProver:
     def runner(self) -> LeanRunner:
         """The checker. Raises UserError when there is no Lean."""
         if self._runner is None:
-            self._runner = LeanRunner(toolchain.find(), self.slot)
+            self._runner = LeanRunner(toolchain.find())
         return self._runner
 
     @property
@@ -133,11 +131,6 @@ class LeanProver:
         if name not in self._subjects:
             self._subjects[name] = emitted(candidate.source, task, workload)
         return self._subjects[name]
-
-
-def kept_proof(key: str) -> Proof | None:
-    """The proof of this key that closed before, with the seconds it took then."""
-    return _kept(toolchain.store() / "proofs" / key, key)
 
 
 def _kept(folder: Path, key: str) -> Proof | None:

@@ -11,6 +11,8 @@ from insights_db.records import Candidate, Proof, ProofStatus
 from kshell import tasks
 from kshell.bench import proofs, resumed
 from kshell.errors import UserError
+from kshell.lean import toolchain
+from kshell.lean.runner import LeanRunner
 
 
 def listed(*words: str) -> list[proofs.Kernel]:
@@ -58,9 +60,9 @@ class CountingProver:
     asked: ClassVar[list[str]] = []
     slots: ClassVar[set[int]] = set()
 
-    def __init__(self, fresh: bool = False, slot: int = 0) -> None:
+    def __init__(self, fresh: bool, _runner: LeanRunner) -> None:
         self.fresh = fresh
-        self.slots.add(slot)
+        self.slots.add(_runner.slot)
 
     def key(self, candidate: Candidate, *_: Any) -> str:
         return f"key of {candidate.id}"
@@ -82,6 +84,8 @@ class CountingProver:
 @pytest.fixture
 def prover(monkeypatch: pytest.MonkeyPatch) -> type[CountingProver]:
     monkeypatch.setattr(kshell.prover, "LeanProver", CountingProver)
+    lean = toolchain.Toolchain(toolchain.Kind.NATIVE, "0", Path("lean"))
+    monkeypatch.setattr(toolchain, "find", lambda: lean)
     monkeypatch.setattr(CountingProver, "asked", [])
     monkeypatch.setattr(CountingProver, "slots", set())
     return CountingProver
