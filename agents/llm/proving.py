@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from agents.llm.drafts import Draft
 from agents.llm.loop import Done, converse, text_of
 from agents.llm.memory import Memory
 from agents.llm.messages import LLM, Tool, ToolCall
@@ -40,8 +41,17 @@ PLAN = Tool(
 )
 SUBMIT = Tool(
     "submit",
-    "Have a proof text judged.",
-    {"type": "object", "properties": {"proof": {"type": "string"}}, "required": ["proof"]},
+    "Have a proof judged: theorems that change the draft, or a whole text.",
+    {
+        "type": "object",
+        "properties": {
+            "theorems": {
+                "type": "string",
+                "description": "theorems of the draft, changed, and lemmas they need; the rest of it stays",
+            },
+            "proof": {"type": "string", "description": "a whole text instead"},
+        },
+    },
 )
 GIVE_UP = Tool(
     "give_up",
@@ -63,7 +73,8 @@ VERDICT = Tool(
 _PATIENCE = 2
 """Refused submissions between two looks of the analyst."""
 _PLANS = 2
-_EXCERPT = 16_000
+_EXCERPT = 24_000
+_NO_DRAFT = "-- none that a submission could go on from: hand in a whole text"
 
 
 class Cause(StrEnum):
@@ -76,15 +87,15 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A proof to find. `statement` and `proposition` are ours; `draft` is the automatic prover's file (may
-    be empty), `stuck` what it left open."""
+    """A proof to find. `statement` and `proposition` are ours; `draft` is the automatic prover's work as a
+    submission (None where it has none that can be one), `stuck` what it left open."""
 
     candidate: str
     source: str
     task: Task
     statement: str
     proposition: str
-    draft: str
+    draft: Draft | None
     stuck: str
 
 
@@ -179,13 +190,17 @@ class ProofAgents:
                 return await self._suspected(case, progress, text_of(call, "reason"), probe, number) or Done(
                     ""
                 )
-            text = text_of(call, "proof")
-            if not text:
-                return "the arguments are not a JSON object with the text `proof`"
+            said = text_of(call, "theorems") or text_of(call, "proof")
+            if not said:
+                return "the arguments are not a JSON object with the text `theorems` or the text `proof`"
+            try:
+                text = case.draft.with_(said) if case.draft and text_of(call, "theorems") else said
+            except ValueError as error:
+                return f"not judged: {error}"
             ruling = await judge(text)
             if ruling.accepted:
                 return Done(Found(text=text, submissions=progress.submissions))
-            progress.refused.append(f"{text[:3000]}\n-- {ruling.reason}")
+            progress.refused.append(f"{said[:3000]}\n-- {ruling.reason}")
             if progress.submissions >= self._tries:
                 return Done("")
             if len(progress.refused) % _PATIENCE:
@@ -199,7 +214,7 @@ class ProofAgents:
             "prover",
             proposition=case.proposition,
             statement=case.statement.strip(),
-            draft=case.draft.strip()[:_EXCERPT] or "-- none: it could not state this kernel's proof",
+            draft=case.draft.shown(_EXCERPT) if case.draft else _NO_DRAFT,
             stuck=case.stuck,
             plan=progress.plan,
         )

@@ -3,16 +3,16 @@ holds both so that anyone can judge it again."""
 
 import json
 import shutil
-from datetime import UTC, datetime
 from pathlib import Path
 
 from insights_db.records import Certificate
 from kshell.lean import package, toolchain
 from kshell.lean.runner import LeanRunner
-from kshell.prover.assumptions import assumptions
 from kshell.prover.audit import Audit, Finding, basics
+from kshell.prover.certify import Claim, certify
 from kshell.prover.keys import Subject, subject
 from kshell.prover.submission import VERDICT, Judgement, Statement, judge
+from semantics.lean.kernel import SETUP
 from semantics.lean.layout import statement_text
 from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
@@ -31,7 +31,7 @@ def stated(source: str, task: Task, workload: Workload) -> tuple[Subject, Statem
         raise Unsupported("a sequence of kernels", known.plan.calls[1].span.line)
     names = [tensor.name for tensor in task.inputs]
     text, proposition = statement_text(source, known.plan, known.meaning, names, task.inplace)
-    return known, Statement(text, proposition, _OPENS)
+    return known, Statement(text, proposition, _OPENS, SETUP)
 
 
 async def judged(runner: LeanRunner, statement: Statement, text: str, folder: Path) -> Judgement:
@@ -64,38 +64,21 @@ def certified(
     name: str, known: Subject, statement: Statement, text: str, axioms: tuple[str, ...], checker: str
 ) -> Certificate:
     """The certificate of an accepted text."""
-    return Certificate(
-        candidate=name,
-        task=known.task.name,
-        axes=known.workload.axes,
-        source=known.source,
-        source_hash=known.source_hash,
-        launch_hash=known.launch_hash,
-        task_hash=known.task_hash,
-        spec_hash=known.spec_hash,
-        package_hash=package.package_hash(),
-        toolchain=(toolchain.package_root() / "lean-toolchain").read_text().strip(),
-        checker=checker,
-        statement=statement.text,
-        theorem=VERDICT,
-        axioms=axioms,
-        assumptions=assumptions(),
-        obligations=1,
-        checked_at=datetime.now(UTC),
-        lean_file=f"{statement.text}{SEPARATOR}{text}",
-    )
+    claim = Claim(statement.text, VERDICT, f"{statement.text}{SEPARATOR}{text}")
+    return certify(name, known, claim, checker, axioms, 1)
 
 
-async def audit_agent_proof(certificate: Certificate, task: Task, runner: LeanRunner) -> Audit:
-    """Judge the proof text of a certificate again, layer by layer, against a statement made afresh."""
+def compare_agent_proof(
+    certificate: Certificate, task: Task
+) -> tuple[list[Finding], tuple[Subject, Statement] | None]:
+    """Everything about a certificate of an agent's proof that needs no Lean; the statement made afresh."""
     findings = basics(certificate, task)
-    checker = runner.toolchain.id
     if not all(finding.ok for finding in findings):
-        return Audit(tuple(findings), checker)
+        return findings, None
     try:
         known, statement = stated(certificate.source, task, Workload(axes=certificate.axes))
     except (Refusal, Unsupported) as problem:
-        return Audit((*findings, Finding("source is parsed and stated again", False, str(problem))), checker)
+        return [*findings, Finding("source is parsed and stated again", False, str(problem))], None
     head = f"{statement.text}{SEPARATOR}"
     findings += [
         _same("launch", known.launch_hash == certificate.launch_hash, "the launch is another one"),
@@ -105,9 +88,17 @@ async def audit_agent_proof(certificate: Certificate, task: Task, runner: LeanRu
         _same("definitions", certificate.lean_file.startswith(head), "the Lean file states something else"),
         _same("obligations", certificate.obligations == 1, "an agent's proof has one theorem"),
     ]
-    if not all(finding.ok for finding in findings):
+    return findings, (known, statement)
+
+
+async def audit_agent_proof(certificate: Certificate, task: Task, runner: LeanRunner) -> Audit:
+    """Judge the proof text of a certificate again, layer by layer, against a statement made afresh."""
+    findings, remade = compare_agent_proof(certificate, task)
+    checker = runner.toolchain.id
+    if remade is None or not all(finding.ok for finding in findings):
         return Audit(tuple(findings), checker)
-    text = certificate.lean_file.removeprefix(head)
+    known, statement = remade
+    text = certificate.lean_file.removeprefix(f"{statement.text}{SEPARATOR}")
     folder = toolchain.store() / "audits" / known.key(checker, text)
     shutil.rmtree(folder, ignore_errors=True)
     ruling = await judged(runner, statement, text, folder)

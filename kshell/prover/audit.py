@@ -94,6 +94,15 @@ async def audit(
     return Audit(tuple(findings), runner.toolchain.id, verdict.check.seconds)
 
 
+def without_lean(certificate: Certificate, task: Task) -> list[Finding]:
+    """What an audit finds before it asks Lean."""
+    if certificate.theorem == SUBMITTED:
+        from kshell.prover.agent_proof import compare_agent_proof
+
+        return compare_agent_proof(certificate, task)[0]
+    return compare(certificate, task)[0]
+
+
 def compare(certificate: Certificate, task: Task) -> tuple[list[Finding], tuple[Subject, Emission] | None]:
     """Everything that needs no Lean: hashes, statement, definitions, assumptions."""
     findings = basics(certificate, task)

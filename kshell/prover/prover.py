@@ -4,14 +4,13 @@ import asyncio
 import json
 import time
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from insights_db.records import Candidate, Certificate, Proof, ProofStatus
 from kshell.lean import package, toolchain
 from kshell.lean.resident import Resident
 from kshell.lean.runner import LeanRunner
-from kshell.prover.assumptions import assumptions
+from kshell.prover.certify import Claim, certify
 from kshell.prover.checking import MODULE, Report, Verdict, check_emission, check_resident, resident
 from kshell.prover.keys import Subject, subject
 from semantics.lean.file import Emission
@@ -54,6 +53,13 @@ class LeanProver:
         except (Refusal, Unsupported):
             return ""
         return known.key(self.checker, emission.text)
+
+    def emission(self, candidate: Candidate, task: Task, workload: Workload) -> Emission | None:
+        """The file that is checked for a candidate; None when it cannot be emitted."""
+        try:
+            return self._emitted(candidate, task, workload)[1]
+        except (Refusal, Unsupported):
+            return None
 
     async def prove(
         self, candidate: Candidate, task: Task, workload: Workload, on_obligation: Report
@@ -164,23 +170,5 @@ def make_certificate(
     name: str, known: Subject, emission: Emission, checker: str, axioms: tuple[str, ...], obligations: int
 ) -> Certificate:
     """The certificate of a subject whose emission was checked."""
-    return Certificate(
-        candidate=name,
-        task=known.task.name,
-        axes=known.workload.axes,
-        source=known.source,
-        source_hash=known.source_hash,
-        launch_hash=known.launch_hash,
-        task_hash=known.task_hash,
-        spec_hash=known.spec_hash,
-        package_hash=package.package_hash(),
-        toolchain=(toolchain.package_root() / "lean-toolchain").read_text().strip(),
-        checker=checker,
-        statement=emission.statement,
-        theorem=emission.theorem,
-        axioms=axioms,
-        assumptions=assumptions(),
-        obligations=obligations,
-        checked_at=datetime.now(UTC),
-        lean_file=emission.text,
-    )
+    claim = Claim(emission.statement, emission.theorem, emission.text)
+    return certify(name, known, claim, checker, axioms, obligations)

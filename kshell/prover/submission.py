@@ -36,11 +36,13 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What became of a submission; `reason` is one line, empty when accepted."""
+    """What became of a submission; `reason` is one line, empty when accepted; `details` is what Lean said of
+    its first errors, with the theorems they stand in."""
 
     layer: Layer
     reason: str = ""
     axioms: tuple[str, ...] = ()
+    details: str = ""
 
     @property
     def accepted(self) -> bool:
@@ -50,20 +52,22 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Our side: the text of module `Statement`, the name of the proposition it defines, and the namespaces
-    that are open in the module of a submission."""
+    """Our side: the text of module `Statement`, the name of the proposition it defines, the namespaces that
+    are open in the module of a submission, and further lines before its text."""
 
     text: str
     proposition: str
     opens: str = "KShell"
+    setup: tuple[str, ...] = ()
 
 
-def submission_module(text: str, opens: str = "KShell") -> str:
+def submission_module(text: str, opens: str = "KShell", setup: Sequence[str] = ()) -> str:
     """The module around an agent's text."""
+    lines = "".join(f"{line}\n" for line in setup)
     header = (
         f"module\npublic import KShell.Auto\npublic import {STATEMENT}\n"
         "public section\nnoncomputable section\nnamespace Submission\n"
-        f"open {opens}\n"
+        f"open {opens}\n{lines}"
         "variable {R : Type} [ExactReal R]\n"
     )
     return f"{header}{text}\nend Submission\nend\nend\n"
@@ -103,10 +107,10 @@ async def judge(
         return Judgement(Layer.TOKENS, str(objection))
     await _compile_statement(runner, package, folder, statement)
     theirs = folder / f"{SUBMISSION}.lean"
-    theirs.write_text(submission_module(text, statement.opens), encoding="utf-8")
+    theirs.write_text(submission_module(text, statement.opens, statement.setup), encoding="utf-8")
     check = await _elaborate(runner, package, theirs, seconds, memory_mb)
     if not check.ok:
-        return Judgement(_failure_layer(check), check.reason)
+        return Judgement(_failure_layer(check), check.reason, details=_details(check, theirs))
     if any("sorry" in m.text for m in check.messages):
         return Judgement(Layer.ELABORATION, "the proof has a gap")
     ours = folder / "Verdict.lean"
@@ -150,6 +154,18 @@ async def _compile_statement(runner: LeanRunner, package: Path, folder: Path, st
     check = await runner.check(source, package, output=source.with_suffix(".olean"))
     if not check.ok:
         raise RuntimeError(f"the statement does not compile: {check.reason}")
+
+
+def _details(check: Check, file: Path) -> str:
+    """The first errors, each with the theorem and the line it stands in."""
+    lines = file.read_text(encoding="utf-8").splitlines()
+    said = []
+    for error in check.errors[:3]:
+        above = [line for line in lines[: error.line] if line.startswith(("theorem ", "def "))]
+        name = above[-1].split()[1] if above else "the text"
+        line = lines[error.line - 1].strip() if 0 < error.line <= len(lines) else ""
+        said.append(f"in {name}, at `{line[:160]}`:\n{error.text[:1200]}")
+    return "\n".join(said)
 
 
 def _failure_layer(check: Check) -> Layer:

@@ -15,14 +15,16 @@ from insights_db.records import Candidate, Certificate, Counterexample, Obligati
 from kshell.lean import toolchain
 from kshell.prover import agent_proof
 from kshell.prover.checking import Report
+from kshell.prover.draft import draft_of
 from kshell.prover.keys import Subject
 from kshell.prover.prover import LeanProver
 from kshell.prover.submission import Statement
+from semantics.lean.file import Emission
 from semantics.span import Refusal
 from semantics.symbolic.state import Unsupported
 from semantics.task import Task, Workload
 
-_ADVICE = 1500
+_ADVICE = 4000
 
 
 @dataclass(slots=True)
@@ -70,11 +72,12 @@ class TeamProver:
         except (Refusal, Unsupported):
             return proof
         folder = self._folder(known, statement)
-        case = _case(candidate, task, statement, proof)
+        emission = self.automatic.emission(candidate, task, workload)
+        case = _case(candidate, task, statement, proof, emission)
 
         async def judge(text: str) -> Ruling:
             said = await agent_proof.judged(self.automatic.runner, statement, text, folder)
-            return Ruling(said.accepted, f"{said.layer}: {said.reason}"[:_ADVICE])
+            return Ruling(said.accepted, f"{said.layer}: {said.reason}\n{said.details}".strip()[:_ADVICE])
 
         try:
             known_text = agent_proof.kept(folder)
@@ -149,22 +152,21 @@ class TeamProver:
         return probe
 
 
-def _case(candidate: Candidate, task: Task, statement: Statement, proof: Proof) -> Case:
+def _case(
+    candidate: Candidate, task: Task, statement: Statement, proof: Proof, emission: Emission | None
+) -> Case:
     """What the agents are given: nothing but our own texts and Lean's messages."""
     still_open = [
         f"- line {o.line}: {o.title}: {' '.join(o.message.split())[:600]}"
         for o in proof.obligations
         if o.status is not ProofStatus.PROVEN
     ]
-    draft = ""
-    if proof.file and Path(proof.file).is_file():
-        draft = Path(proof.file).read_text(encoding="utf-8")
     return Case(
         candidate=candidate.id,
         source=candidate.source,
         task=task,
         statement=statement.text,
         proposition=statement.proposition,
-        draft=draft,
+        draft=draft_of(emission, proof.obligations) if emission is not None else None,
         stuck="\n".join(still_open[:8]) or proof.reason,
     )

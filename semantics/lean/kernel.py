@@ -174,6 +174,17 @@ def prelude(proof: ThreadProof) -> list[str]:
     return lines
 
 
+SETUP = (
+    "open scoped Classical",
+    "set_option linter.unusedSimpArgs false",
+    "set_option linter.unusedVariables false",
+    "set_option linter.unusedSectionVars false",
+    "set_option maxRecDepth 4000",
+    "attribute [local irreducible] foldTo sumI maxI maxE foldZ",
+)
+"""What the tactics of a file rely on, after KShell and KShell.Auto are open."""
+
+
 def header(literals: Sequence[str], namespace: str) -> list[str]:
     """The head of a file: imports, the literals as numerals."""
     lines = [
@@ -183,12 +194,7 @@ def header(literals: Sequence[str], namespace: str) -> list[str]:
         "noncomputable section",
         f"namespace {namespace}",
         "open KShell KShell.Auto ExactReal Lean.Grind",
-        "open scoped Classical",
-        "set_option linter.unusedSimpArgs false",
-        "set_option linter.unusedVariables false",
-        "set_option linter.unusedSectionVars false",
-        "set_option maxRecDepth 4000",
-        "attribute [local irreducible] foldTo sumI maxI maxE foldZ",
+        *SETUP,
         "variable {R : Type} [ExactReal R]",
     ]
     for at, text in enumerate(literals):

@@ -15,15 +15,18 @@ from kshell.engine.promotion import digest
 from kshell.lean import toolchain
 from kshell.prover import agent_proof
 from kshell.prover.agent_proof import SEPARATOR, audit_agent_proof, kept
+from kshell.prover.prover import emitted
 from kshell.prover.submission import Judgement, Layer, Statement
 from kshell.prover.team import TeamProver
+from semantics.lean.file import Emission
 from semantics.task import Task, Workload
 from tests.agents.llm.kit import RELU
 
 TASK = tasks.get("relu")
 WORKLOAD = TASK.workload(n=1000)
+SOURCE = RELU.replace("float* x, float* y", "float* __restrict__ x, float* __restrict__ y", 1)
 CANDIDATE = Candidate(
-    id=digest(RELU)[:12], source=RELU, task="relu", round=1, index=0, proposer="llm:openai/fake"
+    id=digest(SOURCE)[:12], source=SOURCE, task="relu", round=1, index=0, proposer="llm:openai/fake"
 )
 GOOD = "theorem proof : KShell.Candidate.Claim := good"
 
@@ -49,6 +52,9 @@ class Automatic:
         return Proof(
             candidate=candidate.id, key=self._key, status=self.status, obligations=(still,), reason="line 3"
         )
+
+    def emission(self, candidate: Candidate, task: Task, workload: Workload) -> Emission | None:
+        return None if self._key == "" else emitted(candidate.source, task, workload)[1]
 
     async def close(self) -> None:
         """Nothing to end."""
@@ -109,6 +115,8 @@ async def test_agents_see_what_is_open_and_an_accepted_text_is_a_proof() -> None
     assert Path(proof.file).read_text() == GOOD
     [case] = agents.cases
     assert case.stuck == "- line 3: one thread: grind failed"
+    assert case.draft is not None and case.draft.open == ("thread_ok",)
+    assert case.draft.blocks[-1].text.startswith("theorem proof : KShell.Candidate.Claim := by")
     assert "def Claim : Prop :=" in case.statement
     again = Agents(text="worse")
     assert (await proved(again))[1].status is ProofStatus.PROVEN
