@@ -63,7 +63,7 @@ async def main() -> int:
     options = parser.parse_args()
     found: dict[str, Any] = json.loads(options.out.read_text()) if options.out.exists() else {}
     wanted, sizes = set(filter(None, options.tasks.split(","))), options.sizes.split(",")
-    prover = LeanProver(standby=True)
+    prover = LeanProver()
     try:
         for result in json.loads(options.campaign.read_text())["results"]:
             if (wanted and result["task"] not in wanted) or result["sizes"] not in sizes:
