@@ -72,7 +72,7 @@ _ROWS: tuple[tuple[Standing, str, str], ...] = (
         "audit on an official toolchain is the stronger check; the axiom walk does not follow the proofs of "
         "Lean's own library there; on that build a session checks the files kshell writes one after "
         "another in one process and walks the package once, an audit starts processes of its own and walks "
-        "everything",
+        "everything; the package's compiled modules are taken from the cache folder of this user",
     ),
     (
         Standing.TRUSTED,
