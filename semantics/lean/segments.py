@@ -288,8 +288,8 @@ class Segments:
             "(try dsimp only); ks_spec; done) | (ks_spec; done)"
         )
         if part.part is None:
-            start = [] if top else ["rw [sumI_foldZ]"]
-            return [*start, "refine foldZ_congr (fun l l0 l1 => ?_)", "try dsimp only", same]
+            lanes = "foldZ_congr (fun l l0 l1 => ?_)"
+            return [f"refine {lanes if top else f'({lanes}).trans sumI_foldZ.symm'}", "try dsimp only", same]
         parts = strided_parts(part.op, part.part, 32)
         assert parts is not None and isinstance(part.total, terms.Total | terms.Largest)
         counter, count, body, n = parts
