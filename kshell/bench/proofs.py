@@ -153,8 +153,6 @@ async def _all(
 ) -> list[Outcome]:
     """Decide the kernels, `jobs` at a time. `known` holds results of an earlier run by the key of the proof;
     `decided` is called after each kernel with all results so far, in the order of the kernels."""
-    from kshell.lean import toolchain
-    from kshell.lean.runner import LeanRunner
     from kshell.prover import LeanProver
 
     results: dict[int, Outcome] = {}
@@ -163,7 +161,7 @@ async def _all(
     building = asyncio.Lock()
 
     async def work(slot: int) -> None:
-        prover = LeanProver(fresh=fresh, _runner=LeanRunner(toolchain.find(), slot))
+        prover = LeanProver(fresh=fresh, slot=slot)
         try:
             for at, kernel in waiting:
                 one = await _decide(prover, kernel, known, building)
@@ -256,14 +254,11 @@ async def _decide(
 ) -> Outcome:
     """What an earlier run decided about the same proof, or a new one. One prover at a time builds the
     package, which all need."""
-    from kshell.lean import toolchain
-    from kshell.prover.prover import _kept
-
     key = await asyncio.to_thread(prover.key, _candidate(kernel), kernel.task, kernel.workload)
     before = known.get(key) if key else None
     if before is not None:
         return replace(Outcome(**before), kept=True)
-    stored = None if prover.fresh or not key else _kept(toolchain.store() / "proofs" / key, key)
+    stored = prover.kept(key) if key else None
     if stored is not None:
         return replace(_outcome(kernel, stored), kept=True)
     if key:

@@ -27,9 +27,11 @@ class LeanProver:
     """Implements `kshell.protocols.Prover` with the automatic prover. One proof at a time.
 
     On the embedded build one process checks proof after proof until `close`; an installed Lean starts fast
-    enough to be started for each. `fresh` proves again what was proven before."""
+    enough to be started for each. `fresh` proves again what was proven before; provers of different
+    `slot` check at the same time."""
 
     fresh: bool = False
+    slot: int = 0
     _runner: LeanRunner | None = field(default=None, repr=False)
     _resident: Resident | None = field(default=None, repr=False)
     _subjects: dict[str, tuple[Subject, Emission]] = field(default_factory=dict, repr=False)
@@ -38,7 +40,7 @@ class LeanProver:
     def runner(self) -> LeanRunner:
         """The checker. Raises UserError when there is no Lean."""
         if self._runner is None:
-            self._runner = LeanRunner(toolchain.find())
+            self._runner = LeanRunner(toolchain.find(), self.slot)
         return self._runner
 
     @property
@@ -61,6 +63,16 @@ class LeanProver:
         except (Refusal, Unsupported):
             return None
 
+    def kept(self, key: str) -> Proof | None:
+        """The proof of this key when it closed before; what is broken counts as absent. None when `fresh`."""
+        folder = toolchain.store() / "proofs" / key
+        try:
+            proof = Proof.model_validate_json((folder / "proof.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        fits = proof.key == key and proof.status is ProofStatus.PROVEN and (folder / AXIOMS).is_file()
+        return proof if fits and not self.fresh else None
+
     async def prove(
         self, candidate: Candidate, task: Task, workload: Workload, on_obligation: Report
     ) -> Proof:
@@ -76,7 +88,7 @@ class LeanProver:
             return Proof(candidate=candidate.id, key="", status=ProofStatus.UNPROVEN, reason=reason)
         key = known.key(self.checker, emission.text)
         folder = toolchain.store() / "proofs" / key
-        kept = None if self.fresh else _kept(folder, key)
+        kept = self.kept(key)
         if kept is not None:
             for obligation in kept.obligations:
                 on_obligation(obligation, len(kept.obligations))
@@ -137,16 +149,6 @@ class LeanProver:
         if name not in self._subjects:
             self._subjects[name] = emitted(candidate.source, task, workload)
         return self._subjects[name]
-
-
-def _kept(folder: Path, key: str) -> Proof | None:
-    """A proof of this key that closed before. What is broken or of another key counts as absent."""
-    try:
-        proof = Proof.model_validate_json((folder / "proof.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    fits = proof.key == key and proof.status is ProofStatus.PROVEN and (folder / AXIOMS).is_file()
-    return proof if fits else None
 
 
 def _keep(folder: Path, proof: Proof) -> None:

@@ -12,7 +12,6 @@ from kshell import tasks
 from kshell.bench import proofs, resumed
 from kshell.errors import UserError
 from kshell.lean import toolchain
-from kshell.lean.runner import LeanRunner
 
 
 def listed(*words: str) -> list[proofs.Kernel]:
@@ -60,9 +59,11 @@ class CountingProver:
     asked: ClassVar[list[str]] = []
     slots: ClassVar[set[int]] = set()
 
-    def __init__(self, fresh: bool, _runner: LeanRunner) -> None:
-        self.fresh = fresh
-        self.slots.add(_runner.slot)
+    def __init__(self, fresh: bool, slot: int) -> None:
+        self.slots.add(slot)
+
+    def kept(self, key: str) -> Proof | None:
+        return None
 
     def key(self, candidate: Candidate, *_: Any) -> str:
         return f"key of {candidate.id}"
