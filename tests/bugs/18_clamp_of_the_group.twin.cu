@@ -2,7 +2,7 @@
 // task: scale
 // size: n=1001
 
-__global__ void scale(const float* x, float* y, int n) {
+__global__ void scale(const float* __restrict__ x, float* __restrict__ y, int n) {
     int group = blockIdx.x * blockDim.x + threadIdx.x;
     for (int k = 0; k < 4; k++) {
         float v = x[min(group * 4 + k, n - 1)];
@@ -10,6 +10,6 @@ __global__ void scale(const float* x, float* y, int n) {
     }
 }
 
-void launch(const float* x, float* y, int n) {
+void launch(const float* __restrict__ x, float* __restrict__ y, int n) {
     scale<<<(n + 511) / 512, 128>>>(x, y, n);
 }
