@@ -7,11 +7,12 @@ from semantics import core
 from semantics.lean import terms as show
 from semantics.lean.equality import equality_proof
 from semantics.lean.kernel import context_facts
-from semantics.lean.loops import loop, loop_block, tree_block
+from semantics.lean.loops import loop, loop_block
 from semantics.lean.lemmas import BOOL, Goal, bullet
 from semantics.lean.pieces import SELF, Env, Piece, Pieces
 from semantics.lean.segments import Made, Segments, guarded
 from semantics.lean.syntax import bexpr
+from semantics.lean.trees import tree_block
 from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.pieces import Guard, Kind, Loop, Phase, Segment, Tree

@@ -348,7 +348,7 @@ def positivity_hints(t: Term) -> list[str]:
             case terms.Binary(op, a, b):
                 walk(a)
                 walk(b)
-                if op is core.RealOp.MAX and not (show.may_be_infinite(a) or show.may_be_infinite(b)):
+                if op is core.RealOp.MAX and not (terms.may_be_infinite(a) or terms.may_be_infinite(b)):
                     found.append(f"le_maxR_right {show.scalar(a)} {show.scalar(b)}")
             case terms.Chosen(_, a, b):
                 walk(a)

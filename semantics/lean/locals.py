@@ -134,6 +134,6 @@ def _equal(have: Term, want: Term | None, ranges: Ranges) -> list[str]:
     """Lines for `have = want` as values with -infinity."""
     if want is None or have == want or show.extended(have) == show.extended(want):
         return ["rfl"]
-    if show.may_be_infinite(have) or show.may_be_infinite(want):
+    if terms.may_be_infinite(have) or terms.may_be_infinite(want):
         return ["first | rfl | (congr 2 <;> first | rfl | (funext k; congr 1; omega) | omega)"]
     return ["refine congrArg Ext.fin ?_", *equality_proof(have, want, ranges)]

@@ -293,6 +293,6 @@ def extended_proof(have: Term, want: Term) -> list[str]:
 def _infinite(t: Term) -> bool:
     match t:
         case terms.Binary(core.RealOp.MAX, a, b):
-            return show.may_be_infinite(a) or show.may_be_infinite(b)
+            return terms.may_be_infinite(a) or terms.may_be_infinite(b)
         case _:
-            return show.may_be_infinite(t)
+            return terms.may_be_infinite(t)

@@ -15,7 +15,7 @@ from semantics.lean.syntax import Printer
 from semantics.symbolic import terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.owners import Owner
-from semantics.symbolic.pieces import CELL, Kind, Phase, may_be_infinite
+from semantics.symbolic.pieces import CELL, Kind, Phase
 from semantics.symbolic.state import Context, State
 from semantics.symbolic.terms import Term
 from semantics.symbolic.trace import Scope
@@ -218,8 +218,8 @@ class Pieces:
     def blank(self, phase: Phase) -> PhaseProof:
         """The proof of a phase before its theorems are made; enough to speak of its assertions."""
         names = {**self.coordinates, **{n: high for n, (_, high) in phase.names.items()}}
-        infinite = frozenset(b for b, c in phase.shared.items() if may_be_infinite(c.value))
-        infinite |= frozenset(phase.lanes if phase.unbounded else ())
+        infinite = frozenset(b for b, c in phase.shared.items() if terms.may_be_infinite(c.value))
+        infinite |= phase.unbounded
         shared = [] if phase.kind is Kind.LAST else phase.shared
         sources = [*self.inputs, *shared, *phase.lanes]
         ordered = [b for b in sources if b not in infinite] + [b for b in sources if b in infinite]

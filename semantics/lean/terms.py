@@ -5,7 +5,7 @@ from fractions import Fraction
 from semantics import core
 from semantics.symbolic import terms
 from semantics.symbolic.linear import Choice, Linear, Quotient
-from semantics.symbolic.terms import Condition, Term
+from semantics.symbolic.terms import Condition, Term, may_be_infinite, positive
 
 _BINARY = {core.RealOp.ADD: "+", core.RealOp.SUB: "-", core.RealOp.MUL: "*", core.RealOp.DIV: "/"}
 _FUNCTIONS = {core.RealFn.ABS: "absR"}
@@ -48,6 +48,8 @@ def scalar(t: Term) -> str:
             return f"({'maxR' if op is core.RealOp.MAX else 'minR'} {scalar(a)} {scalar(b)})"
         case terms.Unary(core.RealFn.NEG, a):
             return f"(-{scalar(a)})"
+        case terms.Unary(core.RealFn.EXP, terms.Binary(core.RealOp.SUB, a, b)) if may_be_infinite(a):
+            return f"(expE ({extended(a)}) {scalar(b)})"
         case terms.Unary(fn, a):
             return f"({_FUNCTIONS.get(fn, fn.value)} {scalar(a)})"
         case terms.OfInt(n):
@@ -74,7 +76,7 @@ def extended(t: Term) -> str:
         case terms.Largest(counter, count, body) if may_be_infinite(body):
             function = f"(fun {counter} : Int => {_ext(body)})"
             return f"(foldZ Ext.max (.ninf : Ext R) {function} {natural(count)})"
-        case terms.Largest(counter, count, body) if not count.is_constant:
+        case terms.Largest(counter, count, body) if not positive(count):
             return f"(maxE (fun {counter} : Int => {scalar(body)}) {natural(count)})"
         case terms.Binary(core.RealOp.MAX, a, b) if may_be_infinite(a) or may_be_infinite(b):
             return f"(Ext.max ({extended(a)}) ({extended(b)}))"
@@ -85,19 +87,6 @@ def extended(t: Term) -> str:
 def _ext(t: Term) -> str:
     """`extended`, of plain type."""
     return f"({extended(t)} : Ext R)"
-
-
-def may_be_infinite(t: Term) -> bool:
-    """Whether the value can be -infinity, so that it has no scalar."""
-    match t:
-        case terms.NegInf() | terms.Slot():
-            return True
-        case terms.Largest(_, count, body):
-            return not count.is_constant or may_be_infinite(body)
-        case terms.Binary(core.RealOp.MAX, a, b):
-            return may_be_infinite(a) and may_be_infinite(b)
-        case _:
-            return False
 
 
 def literal(value: Fraction) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from semantics import core
+from semantics.lean import running
 from semantics.lean import terms as show
 from semantics.lean.equality import equality, positivity_hints
 from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet, loop
@@ -12,6 +13,7 @@ from semantics.lean.syntax import Printer, bexpr
 from semantics.symbolic import normal, terms
 from semantics.symbolic.linear import literal
 from semantics.symbolic.owners import Owner
+from semantics.symbolic.running import stepped
 from semantics.symbolic.state import State
 from semantics.symbolic.terms import Term
 from semantics.symbolic.trace import Block, Fork, Node, Point, Repeat, Scope
@@ -332,6 +334,8 @@ class ThreadProof:
             return "(by trivial)"
         if have == want and not shift:
             return name
+        if stepped(have, want):
+            return f"({name}.trans {running.STEP})"
         return f"({name}.trans (by ks_fold))"
 
     def _moved(self, name: str, known: bool) -> str:
@@ -369,10 +373,11 @@ class ThreadProof:
                 ]
             case core.SetR(var):
                 term = node.after.reals.get(var)
+                registers += running.lemmas(term)
                 return f"{self.printer.kernel.real_vars[var]} is defined", [
                     f"refine wp_setr_at (x := {show.extended(term) if term else '_'}) ?_ ?_ ?_",
                     *self._defined(term, registers),
-                    f"· simp (disch := omega) only [{REAL}, {registers}]",
+                    *running.value_lines(term, f"simp (disch := omega) only [{REAL}, {registers}]"),
                     f"· exact {self._after_real(node, var)}",
                 ]
             case core.Load(_, array) | core.Store(array) if node.local >= 0:

@@ -22,14 +22,14 @@ def accumulated_total(start: Term, before: Term, after: Term, counter: str) -> T
     inner = counter + "s"
     swap = {counter: variable(inner)}
     match after:
-        case terms.Binary(core.RealOp.ADD, a, e) if a == before and not _mentions(e, before):
+        case terms.Binary(core.RealOp.ADD, a, e) if a == before and not mentions(e, before):
             total = terms.Total(inner, variable(counter), terms.substitute(e, swap))
             if start == terms.Number(Fraction(0)):
                 return total
             return terms.Binary(core.RealOp.ADD, start, total)
-        case terms.Binary(core.RealOp.ADD, e, a) if a == before and not _mentions(e, before):
+        case terms.Binary(core.RealOp.ADD, e, a) if a == before and not mentions(e, before):
             return accumulated_total(start, before, terms.Binary(core.RealOp.ADD, a, e), counter)
-        case terms.Binary(core.RealOp.MAX, a, e) if a == before and not _mentions(e, before):
+        case terms.Binary(core.RealOp.MAX, a, e) if a == before and not mentions(e, before):
             if start == terms.NegInf():
                 return terms.Largest(inner, variable(counter), terms.substitute(e, swap))
             return None
@@ -37,14 +37,15 @@ def accumulated_total(start: Term, before: Term, after: Term, counter: str) -> T
             return None
 
 
-def _mentions(term: Term, part: Term) -> bool:
+def mentions(term: Term, part: Term) -> bool:
+    """Whether a part occurs in a term."""
     if term == part:
         return True
     match term:
         case terms.Binary(_, a, b) | terms.Chosen(_, a, b):
-            return _mentions(a, part) or _mentions(b, part)
+            return mentions(a, part) or mentions(b, part)
         case terms.Unary(_, a) | terms.Total(_, _, a) | terms.Largest(_, _, a):
-            return _mentions(a, part)
+            return mentions(a, part)
         case _:
             return False
 

@@ -3,10 +3,11 @@ which all threads agree), what the shared arrays hold between them, and which th
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from semantics import core
-from semantics.symbolic import liveness, reductions, terms
+from semantics.symbolic import folds, liveness, reductions, terms
+from semantics.symbolic.butterflies import butterfly
 from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
 from semantics.symbolic.loops import accumulated_total, trip_count
 from semantics.symbolic.owners import invert
@@ -27,10 +28,9 @@ from semantics.symbolic.pieces import (
     guard,
     has_barrier,
     has_shuffle,
-    may_be_infinite,
 )
-from semantics.symbolic.state import Context, State, Unsupported, condition, integer
-from semantics.symbolic.terms import Condition, Term
+from semantics.symbolic.state import Context, State, Unsupported, condition
+from semantics.symbolic.terms import Condition, Term, may_be_infinite
 from semantics.symbolic.trace import (
     Block,
     substituted,
@@ -172,86 +172,16 @@ class Walker:
                 queue += around.rest
                 continue
             after = liveness.before(stmts[at + 1 :], live)
-            butterfly, state = self._butterfly(
-                stmt, state, shared, after, self._read(stmts[at + 1 :]) | reads, names
+            loop, state = butterfly(
+                self, stmt, state, shared, after, self._read(stmts[at + 1 :]) | reads, names
             )
-            parts.append(butterfly)
+            parts.append(loop)
         last, state, shared = self._phase(kind, run, line, state, shared, live, reads, names)
         if not parts:
             return last, state, shared
         if set(last.written) & {b for part in parts if isinstance(part, Phase) for b in part.shared}:
             raise Unsupported("a shuffle between a read and a store of one shared array", line)
         return Segment(line, tuple(parts), last), state, shared
-
-    def _butterfly(
-        self,
-        stmt: core.Stmt,
-        state: State,
-        shared: dict[int, Contents],
-        live: liveness.Live,
-        reads: frozenset[int],
-        names: dict[str, tuple[int, int]],
-    ) -> tuple[Butterfly, State]:
-        line = stmt.span.line
-        if not isinstance(stmt, core.While) or not stmt.body or not isinstance(stmt.body[0], core.Shfl):
-            raise Unsupported("warp operations outside a loop that begins with a shuffle", line)
-        shuffle, rest = stmt.body[0], stmt.body[1:]
-        stride = halved_register(stmt)
-        kind = shuffle.kind is core.ShflKind.XOR and shuffle.width == 32 and shuffle.mask is None
-        if not kind or stride is None or shuffle.dst == shuffle.src or has_shuffle(rest):
-            raise Unsupported("warp operations other than a reduction by xor shuffles", line)
-        if state.ints.get(stride) != literal(16) or integer(shuffle.arg, state, self.context) != literal(16):
-            raise Unsupported("a reduction by shuffles whose stride does not start at 16", line)
-        if list(self.threads) != ["tX"] or self.threads["tX"] % 32:
-            raise Unsupported("shuffles in a block that is not a row of whole warps", line)
-        first = state.reals.get(shuffle.src)
-        if first is None:
-            raise Unsupported("a reduction by shuffles of a value that is not known", line)
-        cell = terms.Slot if may_be_infinite(first) else terms.Cell
-        name = f"w{next(self._numbers)}"
-        w, t = variable(name), variable("tX")
-        needed = liveness.before_one(stmt, live)
-        mine, received = 900 + 2 * next(self._numbers), 901 + 2 * next(self._numbers)
-        head = state.only(*needed).with_int(stride, w).with_real(shuffle.src, cell(mine, t))
-        if integer(shuffle.arg, head, self.context) != w:
-            raise Unsupported("a shuffle whose distance is not the counter of its loop", line)
-        inside = head.with_real(shuffle.dst, cell(received, t))
-        phase, end, _ = self._phase(
-            Kind.READ,
-            rest,
-            line,
-            inside,
-            shared,
-            needed,
-            reads | self._read([stmt]),
-            {**names, name: (1, 17)},
-        )
-        wanted = head.with_int(stride, quotient(w, 2, False)).with_real(shuffle.src, None)
-        op = reductions.joining(end.reals.get(shuffle.src), cell(mine, t), cell(received, t))
-        if op is not (core.RealOp.MAX if cell is terms.Slot else core.RealOp.ADD):
-            raise Unsupported("a reduction by shuffles that neither adds nor takes the maximum", line)
-        if end.with_real(shuffle.src, None) != wanted:
-            raise Unsupported("a reduction by shuffles that changes other registers", line)
-        counter = f"q{next(self._numbers)}"
-        lane = quotient(t, 32, False).scale(32) + variable(counter)
-        fold = terms.Total if op is core.RealOp.ADD else terms.Largest
-        total: Term = fold(counter, literal(32), terms.substitute(first, {"tX": lane}))
-        part: Term | None = reductions.lane_term(first, "i")
-        whole = reductions.strided_whole(op, part, 32, counter) if part is not None else None
-        if whole is None:
-            part = None
-        else:
-            total = whole
-        done = state.only(*live)
-        if shuffle.src in live[1]:
-            done = done.with_real(shuffle.src, total)
-        if stride in live[0]:
-            done = done.with_int(stride, literal(0))
-        rest_phase = replace(phase, lanes=(mine, received), unbounded=cell is terms.Slot)
-        start = terms.substitute(first, {"tX": CELL})
-        return Butterfly(
-            stmt, line, name, op, shuffle.src, shuffle.dst, start, total, head, rest_phase, part
-        ), done
 
     def _phase(
         self,
@@ -365,12 +295,10 @@ class Walker:
             raise Unsupported("a halving loop whose stride does not start at a power of two", line)
         width = start.constant
         written = sorted(self._touched(stmt.body, True))
-        if len(written) != 1 or written[0] not in self.shared:
-            raise Unsupported("a halving loop that writes more than one shared array", line)
-        array = written[0]
-        if array not in shared:
+        if not written or not self.shared.keys() >= set(written):
+            raise Unsupported("a halving loop that writes other than shared arrays", line)
+        if not shared.keys() >= set(written):
             raise Unsupported("a halving loop over an array whose contents are not known", line)
-        first = shared[array].value
         name = f"w{next(self._numbers)}"
         w = variable(name)
         needed = liveness.before_one(stmt, live)
@@ -381,12 +309,12 @@ class Walker:
                 terms.Compare(core.CmpOp.LT, CELL, w.scale(2)), terms.Compare(core.CmpOp.EQ, CELL, literal(0))
             ),
         )
-        cell: Term = terms.Slot(array, CELL) if may_be_infinite(first) else terms.Cell(array, CELL)
-        other = {b: c for b, c in shared.items() if b != array}
+        cells = {b: Contents(where, folds.cell_of(b, shared[b].value)) for b in written}
+        other = {b: c for b, c in shared.items() if b not in cells}
         body, end, holds = self._pieces(
             stmt.body,
             head,
-            {**other, array: Contents(where, cell)},
+            {**other, **cells},
             needed,
             reads | self._read([stmt]),
             {**names, name: (1, width + 1)},
@@ -394,23 +322,17 @@ class Walker:
         )
         if end != head.with_int(stride, quotient(w, 2, False)):
             raise Unsupported("a halving loop that changes other registers", line)
-        joined = holds[array].value
-        op = reductions.joining(joined, cell, terms.substitute(cell, {"i": CELL + w}))
-        if op is None:
-            raise Unsupported("a halving loop that neither adds nor takes the maximum", line)
-        swapped = isinstance(joined, terms.Binary) and joined.a != cell
-        total = reductions.reduced(op, first, 2 * width, f"q{next(self._numbers)}")
-        if total is None:
-            raise Unsupported("partial results that do not make up one sum or maximum", line)
+        found = [
+            folds.halved(b, shared[b].value, holds.get(b), w, 2 * width, f"q{next(self._numbers)}", line)
+            for b in written
+        ]
         after = state.only(*live)
         if stride in live[0]:
             after = after.with_int(stride, literal(0))
         only = (terms.Compare(core.CmpOp.EQ, CELL, literal(0)),)
         then = {b: c for b, c in other.items() if b in reads}
-        if array in reads:
-            then[array] = Contents(only, total)
-        tree = Tree(stmt, line, name, width, array, op, first, total, tuple(body), swapped)
-        return tree, after, then
+        then |= {fold.array: Contents(only, fold.total) for fold in found if fold.array in reads}
+        return Tree(stmt, line, name, width, tuple(found), tuple(body)), after, then
 
     def _counted(
         self,

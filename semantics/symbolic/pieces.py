@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from semantics import core
-from semantics.symbolic import terms
 from semantics.symbolic.linear import Linear, variable
 from semantics.symbolic.state import State
 from semantics.symbolic.terms import Condition, Term
@@ -45,7 +44,7 @@ class Kind(StrEnum):
 class Phase:
     """Thread code without barriers. `names` are its integer parameters beside the thread coordinates, with
     their least value and the bound above; `shared` is what the shared arrays hold at first. `lanes` are
-    values by thread number, given as arrays; `unbounded` when they may be -infinity."""
+    values by thread number, given as arrays; those in `unbounded` may be -infinity."""
 
     kind: Kind
     stmts: tuple[core.Stmt, ...]
@@ -55,29 +54,35 @@ class Phase:
     block: Block
     written: dict[int, Written]
     lanes: tuple[int, ...] = ()
-    unbounded: bool = False
+    unbounded: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Butterfly:
-    """A loop of xor shuffles with strides 16, 8, 4, 2, 1 (`name`) that folds register `source`
-    by `op`.
-    `first` is what it holds at the start, a term in `i`, the thread number; `total` what it holds in the end.
-    `rest` is the code of a round behind the shuffle: register `source` holds `lanes[0]` by thread number,
-    register `dest` has received `lanes[1]`. `head` is the state before the test of the loop.
-    `part` is the partial sum of lane `i` when the lanes take the elements of a sum in strides of 32."""
+class Shuffled:
+    """Register `source` in a loop of shuffles that folds it by `op`; `dest` receives. `first` is what it
+    holds at the start, a term in `i`, the thread number; `total` what it holds in the end. `part` is the
+    partial sum of lane `i` when the lanes take the elements of a sum in strides of 32."""
 
-    stmt: core.While
-    line: int
-    name: str
     op: core.RealOp
     source: int
     dest: int
     first: Term
     total: Term
+    part: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Butterfly:
+    """A loop of xor shuffles with strides 16, 8, 4, 2, 1 (`name`) of one or two registers. `rest` is the code
+    of a round behind the shuffles: the source of register number `n` holds `lanes[2 * n]` by thread number,
+    its destination has received `lanes[2 * n + 1]`. `head` is the state before the test of the loop."""
+
+    stmt: core.While
+    line: int
+    name: str
+    registers: tuple[Shuffled, ...]
     head: State
     rest: Phase
-    part: Term | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +125,29 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True)
+class Fold:
+    """Shared array `array` in a halving loop that combines its cells by `op`: `first` are the contents at
+    the start, `total` is what cell 0 holds in the end; `swapped` when a round has its operands in the other
+    order."""
+
+    array: int
+    op: core.RealOp
+    first: Term
+    total: Term
+    swapped: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Tree:
-    """A halving loop over one shared array: stride `name` starts at `width`, cell `i` takes in cell
-    `i + stride`. `total` is what cell 0 holds in the end, `first` the contents at the start."""
+    """A halving loop over shared arrays: stride `name` starts at `width`, cell `i` of each takes in cell
+    `i + stride`."""
 
     stmt: core.While
     line: int
     name: str
     width: int
-    array: int
-    op: core.RealOp
-    first: Term
-    total: Term
+    folds: tuple[Fold, ...]
     body: tuple["Piece", ...]
-    swapped: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,16 +213,3 @@ def accesses(stmts: Sequence[core.Stmt]) -> Iterator[tuple[bool, int]]:
                 yield from accesses(body)
             case _:
                 pass
-
-
-def may_be_infinite(t: Term) -> bool:
-    """Whether a term needs -infinity."""
-    match t:
-        case terms.NegInf() | terms.Slot():
-            return True
-        case terms.Largest(_, count, body):
-            return not count.is_constant or may_be_infinite(body)
-        case terms.Binary(core.RealOp.MAX, a, b):
-            return may_be_infinite(a) and may_be_infinite(b)
-        case _:
-            return False

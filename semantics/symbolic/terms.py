@@ -140,6 +140,27 @@ class Truth:
 Condition = Compare | CompareReal | Both | Either | Negation | Truth
 
 
+def may_be_infinite(t: Term) -> bool:
+    """Whether the value can be -infinity, so that it has no scalar."""
+    match t:
+        case NegInf() | Slot():
+            return True
+        case Largest(_, count, body):
+            return not positive(count) or may_be_infinite(body)
+        case Binary(RealOp.MAX, a, b):
+            return may_be_infinite(a) and may_be_infinite(b)
+        case _:
+            return False
+
+
+def positive(count: Linear) -> bool:
+    """Whether a count is at least 1 as far as one sees: counters and coordinates are at least 0. A constant
+    count is that of a loop that runs, or of an axis."""
+    if count.is_constant:
+        return True
+    return count.constant >= 1 and all(isinstance(atom, str) and n > 0 for atom, n in count.terms)
+
+
 def substitute(term: Term, values: dict[str, Linear]) -> Term:
     """Replace integer atoms in a term."""
     match term:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from semantics import core
-from semantics.symbolic import arrays, liveness, normal, terms
+from semantics.symbolic import arrays, liveness, normal, running, terms
 from semantics.symbolic.linear import Linear, literal, recombined, variable
 from semantics.symbolic.loops import accumulated_total, boundary, merged, trip_count
 from semantics.symbolic.state import Context, State, Unsupported, condition, integer, real
@@ -134,6 +134,7 @@ class Executor:
         self.inplace = inplace
         self._numbers = itertools.count()
         self._probing = False
+        self._running: list[terms.Largest] = []
 
     def run(self) -> Block:
         """The whole body: starts knowing nothing of registers, ends with every output written."""
@@ -167,7 +168,8 @@ class Executor:
                 after = state.with_int(var, integer(value, state, self.context))
                 return Point(stmt, scope, state, after.only(*live))
             case core.SetR(var, expression):
-                after = state.with_real(var, real(expression, state, self.context))
+                held = running.advanced(real(expression, state, self.context), self._running)
+                after = state.with_real(var, held)
                 return Point(stmt, scope, state, after.only(*live))
             case core.Load(_, array) | core.Store(array) if self._is_local(array):
                 return self._local(stmt, array, state, scope, live)
@@ -352,7 +354,10 @@ class Executor:
     def _accumulated(
         self, head: State, entry: State, once: Block, counter: str, reals: frozenset[int]
     ) -> State:
-        """Closed forms of real registers that a loop changes: sums and maxima of what a round adds."""
+        """Closed forms of real registers that a loop changes: sums and maxima of what a round adds, and sums
+        relative to such a maximum."""
+        tops: list[running.Top] = []
+        open_: dict[int, Term] = {}
         for var in reals & entry.reals.keys():
             before = terms.Named(f"${var}", "before")
             after = once.end.reals.get(var)
@@ -361,6 +366,16 @@ class Executor:
                 continue
             total = None if after is None else accumulated_total(entry.reals[var], before, after, counter)
             head = head.with_real(var, total)
+            if total is None and after is not None:
+                open_[var] = after
+            elif isinstance(total, terms.Largest) and after is not None:
+                tops.append(running.Top(before, after, total))
+        for var, value in open_.items():
+            before = terms.Named(f"${var}", "before")
+            total = running.relative_total(entry.reals[var], before, value, tops, counter)
+            if total is not None:
+                head = head.with_real(var, total)
+                self._running += [top.value for top in tops]
         return head
 
     def _after(

@@ -251,22 +251,28 @@ variable {α : Type} {op : α → α → α} {e : α} [Std.Associative op] [Std.
 def Folded (op : α → α → α) (e : α) (w p n : Nat) (V V' : Int → α) : Prop :=
   ∀ l, l < 32 → V' ((32 * w + l : Nat) : Int) = foldTo op e (fun q => V ((32 * w + (l % p + p * q) : Nat) : Int)) n
 
-/-- A loop of xor shuffles with strides 16, 8, 4, 2, 1: every lane ends with the fold of the warp. `A w V`
-says that the stride is `w` and register `s` holds `V`; `C w V U` that register `d` has received `U`. -/
-theorem lanes_xor {c : BExpr} {d s : Nat} {arg : IExpr} {rest : Stmt} {Q : WSt R → Prop} (emb : α → Ext R)
-    (hfull : 32 * w + 32 ≤ L.block.count)
-    (A : Int → (Int → α) → Nat → St R → Prop) (C : Int → (Int → α) → (Int → α) → Nat → St R → Prop) {V : Int → α}
+/-- The lane that an xor by `m` reads, by thread number. -/
+def flipped (w m : Nat) (t : Int) : Int := ((32 * w + ((t.toNat % 32) ^^^ m) : Nat) : Int)
+
+theorem flipped_lane {m l : Nat} (hl : l < 32) :
+    flipped w m ((32 * w + l : Nat) : Int) = ((32 * w + (l ^^^ m) : Nat) : Int) := by
+  simp only [flipped, Int.toNat_natCast]
+  rw [show (32 * w + l) % 32 = l by omega]
+
+/-- A loop in which every lane takes in the value of the lane at distance 16, 8, 4, 2, 1 by xor: every lane ends
+with the fold of the warp. `A w V` says that the stride is `w` and that the lanes hold `V`. -/
+theorem lanes_rounds {c : BExpr} {body : Stmt} {Q : WSt R → Prop} (hfull : 32 * w + 32 ≤ L.block.count)
+    (A : Int → (Int → α) → Nat → St R → Prop) {V : Int → α}
     (h0 : Lanes L own w M (A 16 V) σ)
     (hc : ∀ k V (t : Nat) r, 0 ≤ k → k ≤ 16 → t < L.block.count → A k V t ⟨r, M⟩ →
       c.ok (L.env b t) r ∧ (c.val (L.env b t) r ↔ 1 ≤ k))
-    (ha : ∀ k V (t : Nat) r, 1 ≤ k → k ≤ 16 → t < L.block.count → A k V t ⟨r, M⟩ →
-      arg.ok (L.env b t) r ∧ arg.val (L.env b t) r = k ∧ r.rv s = emb (V t))
-    (hd : ∀ k V U (t : Nat) r, 1 ≤ k → k ≤ 16 → t < L.block.count → A k V t ⟨r, M⟩ → C k V U t ⟨r.setR d (emb (U t)), M⟩)
-    (hp : storeless rest)
-    (hs : ∀ k V U, 1 ≤ k → k ≤ 16 → Runs L gown b own (C k V U) rest (A (k / 2) fun t => op (V t) (U t)))
+    (hs : ∀ (m : Nat) V σ', 1 ≤ m → m ≤ 16 →
+      (∀ l, l < 32 → ShflKind.xor.source 32 l (m : Int) = some (l ^^^ m) ∧ l ^^^ m < 32) →
+      Lanes L own w M (A m V) σ' → warpWp (warpOf L gown b own w) body
+        (Lanes L own w M (A ((m : Int) / 2) fun t => op (V t) (V (flipped w m t)))) σ')
     (hx : ∀ V' σ', (∀ t : Nat, t / 32 = w → V' t = foldZ op e (fun l => V ((t : Int) / 32 * 32 + l)) 32) →
       Lanes L own w M (A 0 V') σ' → Q σ') :
-    warpWp (warpOf L gown b own w) (.while c (.seq (.shfl .xor d s arg 32) rest)) Q σ := by
+    warpWp (warpOf L gown b own w) (.while c body) Q σ := by
   have hv : ∀ l, l < 32 → 32 * w + l < L.block.count := fun l hl => by omega
   refine warp_while 5 (fun k σ' => ∃ V', Folded op e w (32 / 2 ^ k) (2 ^ k) V V' ∧
     Lanes L own w M (A ((16 / 2 ^ k : Nat) : Int) V') σ') ?_ ?_ ?_ ?_
@@ -292,30 +298,14 @@ theorem lanes_xor {c : BExpr} {d s : Nat} {arg : IExpr} {rest : Stmt} {Q : WSt R
       · exact ⟨1, by decide, by decide, by decide, by decide, by decide, by decide, flips1, xor_source 1 (by omega)⟩
     rw [hm] at h
     rw [hp2] at hf
-    let U : Int → α := fun t => V' ((32 * w + ((t.toNat % 32) ^^^ m) : Nat) : Int)
-    have hU : ∀ l, l < 32 → U ((32 * w + l : Nat) : Int) = V' ((32 * w + (l ^^^ m) : Nat) : Int) := by
-      intro l hl
-      show V' ((32 * w + (((32 * w + l : Nat) : Int).toNat % 32 ^^^ m) : Nat) : Int) = _
-      rw [Int.toNat_natCast, show (32 * w + l) % 32 = l by omega]
-    refine warp_seq (warp_shfl (fun l => l ^^^ m) (fun l hl => hv l hl) (fun l hl => ?_) ?_)
-    · have h2 := ha m V' (32 * w + l) (σ'.reg l) (by omega) (by omega) (hv l hl) (h.lane l hl (hv l hl))
-      have h3 := h2.2.1
-      refine ⟨h2.1, ?_, (hsrc l hl).2⟩
-      show ShflKind.xor.source 32 l (arg.val (L.env b (32 * w + l : Nat)) (σ'.reg l)) = _
-      rw [h3]; exact (hsrc l hl).1
-    · refine warpWp_mono (fun σ2 h2 => ⟨fun t => op (V' t) (U t), fun l hl => ?_, ?_⟩)
-        (lanes_run (A := C m V' U) hp ⟨h.mem, h.owns, fun l hl hl2 => ?_⟩ (hs m V' U (by omega) (by omega)))
-      · have step := butterfly_step (op := op) (e := e) (fun j => V ((32 * w + j : Nat) : Int))
-          (fun l => V' ((32 * w + l : Nat) : Int)) m (2 ^ k) hflip hf l hl
-        show op (V' _) (U _) = _
-        rw [hU l hl, hp1, Nat.pow_succ, Nat.mul_comm (2 ^ k) 2]; exact step
-      · have : (m : Int) / 2 = ((16 / 2 ^ (k + 1) : Nat) : Int) := by rw [← hh]; omega
-        rw [this] at h2; exact h2
-      · have h3 := hd m V' U (32 * w + l) (σ'.reg l) (by omega) (by omega) hl2 (h.lane l hl hl2)
-        have h4 := (ha m V' (32 * w + (l ^^^ m)) (σ'.reg (l ^^^ m)) (by omega) (by omega) (hv _ (hsrc l hl).2)
-          (h.lane _ (hsrc l hl).2 (hv _ (hsrc l hl).2))).2.2
-        show C m V' U (32 * w + l) ⟨(σ'.reg l).setR d ((σ'.reg (l ^^^ m)).rv s), M⟩
-        rw [h4, ← hU l hl]; exact h3
+    refine warpWp_mono (fun σ2 h2 => ⟨fun t => op (V' t) (V' (flipped w m t)), fun l hl => ?_, ?_⟩)
+      (hs m V' σ' hm1 hm2 hsrc h)
+    · have step := butterfly_step (op := op) (e := e) (fun j => V ((32 * w + j : Nat) : Int))
+        (fun l => V' ((32 * w + l : Nat) : Int)) m (2 ^ k) hflip hf l hl
+      show op (V' _) (V' (flipped w m _)) = _
+      rw [flipped_lane hl, hp1, Nat.pow_succ, Nat.mul_comm (2 ^ k) 2]; exact step
+    · have : (m : Int) / 2 = ((16 / 2 ^ (k + 1) : Nat) : Int) := by rw [← hh]; omega
+      rw [this] at h2; exact h2
   · rintro σ' ⟨V', hf, h⟩
     refine ⟨fun l hl hl2 => ?_, hx V' σ' (fun t ht => ?_) h⟩
     · have := hc 0 V' (32 * w + l) (σ'.reg l) (by omega) (by omega) hl2 (h.lane l hl hl2)
@@ -328,6 +318,48 @@ theorem lanes_xor {c : BExpr} {d s : Nat} {arg : IExpr} {rest : Stmt} {Q : WSt R
       have e1 : t % 32 % (32 / 2 ^ 5) + 32 / 2 ^ 5 * q = q := by
         rw [show 32 / 2 ^ 5 = 1 by decide]; omega
       rw [e1]; omega
+
+/-- One xor shuffle of all lanes: register `s` holds `emb (V t)` in thread `t`; afterwards register `d` holds
+what the lane at distance `m` had. -/
+theorem lanes_shfl {d s m : Nat} {arg : IExpr} (emb : α → Ext R) (hfull : 32 * w + 32 ≤ L.block.count) {V : Int → α}
+    (hsrc : ∀ l, l < 32 → ShflKind.xor.source 32 l (m : Int) = some (l ^^^ m) ∧ l ^^^ m < 32)
+    (h : Lanes L own w M A σ)
+    (ha : ∀ (t : Nat) r, t < L.block.count → A t ⟨r, M⟩ →
+      arg.ok (L.env b t) r ∧ arg.val (L.env b t) r = m ∧ r.rv s = emb (V t))
+    (hd : ∀ (t : Nat) r, t < L.block.count → A t ⟨r, M⟩ → B t ⟨r.setR d (emb (V (flipped w m t))), M⟩) :
+    warpWp (warpOf L gown b own w) (.shfl .xor d s arg 32) (Lanes L own w M B) σ := by
+  have hv : ∀ l, l < 32 → 32 * w + l < L.block.count := fun l hl => by omega
+  refine warp_shfl (fun l => l ^^^ m) (fun l hl => hv l hl) (fun l hl => ?_) ⟨h.mem, h.owns, fun l hl hl2 => ?_⟩
+  · have h2 := ha (32 * w + l) (σ.reg l) (hv l hl) (h.lane l hl (hv l hl))
+    refine ⟨h2.1, ?_, (hsrc l hl).2⟩
+    show ShflKind.xor.source 32 l (arg.val (L.env b (32 * w + l : Nat)) (σ.reg l)) = _
+    rw [h2.2.1]; exact (hsrc l hl).1
+  · have h3 := hd (32 * w + l) (σ.reg l) hl2 (h.lane l hl hl2)
+    have h4 := (ha (32 * w + (l ^^^ m)) (σ.reg (l ^^^ m)) (hv _ (hsrc l hl).2)
+      (h.lane _ (hsrc l hl).2 (hv _ (hsrc l hl).2))).2.2
+    show B (32 * w + l) ⟨(σ.reg l).setR d ((σ.reg (l ^^^ m)).rv s), M⟩
+    rw [h4, ← flipped_lane hl]; exact h3
+
+/-- A loop of xor shuffles with strides 16, 8, 4, 2, 1: every lane ends with the fold of the warp. `A w V`
+says that the stride is `w` and register `s` holds `V`; `C w V U` that register `d` has received `U`. -/
+theorem lanes_xor {c : BExpr} {d s : Nat} {arg : IExpr} {rest : Stmt} {Q : WSt R → Prop} (emb : α → Ext R)
+    (hfull : 32 * w + 32 ≤ L.block.count)
+    (A : Int → (Int → α) → Nat → St R → Prop) (C : Int → (Int → α) → (Int → α) → Nat → St R → Prop) {V : Int → α}
+    (h0 : Lanes L own w M (A 16 V) σ)
+    (hc : ∀ k V (t : Nat) r, 0 ≤ k → k ≤ 16 → t < L.block.count → A k V t ⟨r, M⟩ →
+      c.ok (L.env b t) r ∧ (c.val (L.env b t) r ↔ 1 ≤ k))
+    (ha : ∀ k V (t : Nat) r, 1 ≤ k → k ≤ 16 → t < L.block.count → A k V t ⟨r, M⟩ →
+      arg.ok (L.env b t) r ∧ arg.val (L.env b t) r = k ∧ r.rv s = emb (V t))
+    (hd : ∀ k V U (t : Nat) r, 1 ≤ k → k ≤ 16 → t < L.block.count → A k V t ⟨r, M⟩ → C k V U t ⟨r.setR d (emb (U t)), M⟩)
+    (hp : storeless rest)
+    (hs : ∀ k V U, 1 ≤ k → k ≤ 16 → Runs L gown b own (C k V U) rest (A (k / 2) fun t => op (V t) (U t)))
+    (hx : ∀ V' σ', (∀ t : Nat, t / 32 = w → V' t = foldZ op e (fun l => V ((t : Int) / 32 * 32 + l)) 32) →
+      Lanes L own w M (A 0 V') σ' → Q σ') :
+    warpWp (warpOf L gown b own w) (.while c (.seq (.shfl .xor d s arg 32) rest)) Q σ := by
+  refine lanes_rounds (op := op) (e := e) hfull A h0 hc (fun m V σ' h1 h2 hsrc h => ?_) hx
+  exact warp_seq (warpWp_mono (fun σ2 h3 => lanes_run hp h3 (hs m V (fun t => V (flipped w m t)) (by omega) (by omega)))
+    (lanes_shfl emb hfull hsrc h (fun t r ht => ha m V t r (by omega) (by omega) ht)
+      (fun t r ht => hd m V _ t r (by omega) (by omega) ht)))
 
 end reduction
 

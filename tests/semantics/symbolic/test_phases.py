@@ -4,6 +4,8 @@ import pytest
 
 from kshell import tasks
 from kshell.prover.keys import subject
+from scaffolds.families import families_of, family_named
+from scaffolds.families.space import conservative_schedule
 from semantics import core
 from semantics.lean.barriers import cut
 from semantics.lean.file import emit
@@ -32,22 +34,24 @@ def test_a_tree_reduction_is_a_phase_a_halving_loop_and_a_last_phase() -> None:
     assert isinstance(first, Phase) and isinstance(tree, Tree)
     (written,) = first.written.values()
     assert written.digits == {"tX": variable("i")}
-    assert (tree.width, tree.op) == (16, core.RealOp.ADD)
+    assert (tree.width, [fold.op for fold in tree.folds]) == (16, [core.RealOp.ADD])
 
 
 def test_the_partial_sums_of_a_ragged_row_make_up_the_whole_row() -> None:
     (tree,) = [piece for piece in pieces(sources.TREE, "gemv", M=3, N=41) if isinstance(piece, Tree)]
-    assert isinstance(tree.total, terms.Total) and tree.total.count == literal(41)
-    cells = [tree.total.body.a, tree.total.body.b]  # type: ignore[union-attr]
-    at = variable(tree.total.counter)
+    (total,) = [fold.total for fold in tree.folds]
+    assert isinstance(total, terms.Total) and total.count == literal(41)
+    cells = [total.body.a, total.body.b]  # type: ignore[union-attr]
+    at = variable(total.counter)
     assert cells == [terms.Cell(0, variable("bX").scale(41) + at), terms.Cell(1, at)]
 
 
 def test_partial_sums_that_start_elsewhere_are_no_sum_of_the_row() -> None:
     found = pieces(sources.TREE.replace("sum = 0.0f", "sum = 1.0f"), "gemv", M=3, N=40)
     (tree,) = [piece for piece in found if isinstance(piece, Tree)]
-    assert isinstance(tree.total, terms.Total) and tree.total.count == literal(32)
-    assert isinstance(tree.total.body, terms.Binary) and tree.total.body.a == terms.Number(Fraction(1))
+    (total,) = [fold.total for fold in tree.folds]
+    assert isinstance(total, terms.Total) and total.count == literal(32)
+    assert isinstance(total.body, terms.Binary) and total.body.a == terms.Number(Fraction(1))
 
 
 def test_a_loop_over_tiles_counts_its_rounds_and_forgets_the_tiles_at_its_head() -> None:
@@ -66,9 +70,81 @@ def test_a_reduction_by_shuffles_leaves_the_sum_of_the_warp() -> None:
     assert isinstance(found, Segment) and found.kind is Kind.LAST
     read, butterfly = found.parts
     assert isinstance(read, Phase) and isinstance(butterfly, Butterfly)
-    assert isinstance(butterfly.total, terms.Total) and butterfly.total.count == literal(32)
+    (register,) = butterfly.registers
+    assert isinstance(register.total, terms.Total) and register.total.count == literal(32)
     (written,) = found.last.written.values()
     assert written.digits["tX"] == literal(0)
+
+
+def variance(family: str, old: str = "", new: str = "") -> tuple[Piece, ...]:
+    """The pieces of layernorm with one-pass variance, over 3 rows of 41."""
+    task = tasks.get("layernorm")
+    workload = task.workload(rows=3, n=41)
+    found = family_named(families_of(task), family)
+    assert found is not None
+    schedule = {**conservative_schedule(found, task, workload), "block": 64, "variance": "one-pass"}
+    source = found.source(task, workload, schedule)
+    assert old in source
+    return pieces(source.replace(old, new), "layernorm", rows=3, n=41)
+
+
+def test_a_tree_of_two_arrays_has_a_fold_for_each() -> None:
+    (tree,) = [piece for piece in variance("layernorm-block-tree") if isinstance(piece, Tree)]
+    totals = [fold.total for fold in tree.folds]
+    element = terms.Cell(0, variable("bX").scale(41) + variable("j"))
+    assert [named(total) for total in totals] == [
+        element,
+        terms.Binary(core.RealOp.MUL, element, element),
+    ]
+    assert len({fold.array for fold in tree.folds}) == 2
+
+
+def test_shuffles_of_two_registers_have_a_sum_for_each() -> None:
+    found = variance("layernorm-block-warps")
+    (loop,) = [
+        part for one in found if isinstance(one, Segment) for part in one.parts if isinstance(part, Butterfly)
+    ]
+    first, second = loop.registers
+    assert {first.op, second.op} == {core.RealOp.ADD}
+    assert len({first.source, first.dest, second.source, second.dest}) == 4
+    assert len(set(loop.rest.lanes)) == 4 and not loop.rest.unbounded
+
+
+def named(total: terms.Term) -> terms.Term:
+    """The body of a sum over all 41 elements, its counter named `j`."""
+    assert isinstance(total, terms.Total) and total.count == literal(41)
+    return terms.substitute(total.body, {total.counter: variable("j")})
+
+
+@pytest.mark.parametrize(
+    ("family", "old", "new", "why"),
+    [
+        (
+            "layernorm-block-tree",
+            "part_square[threadIdx.x] += part_square[threadIdx.x + s]",
+            "part_square[threadIdx.x] += part_square[threadIdx.x] * part_square[threadIdx.x + s]",
+            "neither adds nor takes",
+        ),
+        (
+            "layernorm-block-tree",
+            "part_square[threadIdx.x] += part_square[threadIdx.x + s]",
+            "part_square[threadIdx.x] += part_sum[threadIdx.x + s]",
+            "wrote before",
+        ),
+        ("layernorm-warp", "square += square_other", "square += sum_other", "neither adds nor takes"),
+        (
+            "layernorm-warp",
+            "__shfl_xor_sync(0xffffffff, square",
+            "__shfl_xor_sync(0xffffffff, sum",
+            "other than",
+        ),
+        ("layernorm-warp", "square, offset)", "square, offset / 2)", "does not start at 16"),
+    ],
+    ids=["a-product", "the-other-array", "the-other-register", "one-register-twice", "another-distance"],
+)
+def test_two_reductions_in_one_loop_that_mix_are_refused(family: str, old: str, new: str, why: str) -> None:
+    with pytest.raises(Unsupported, match=why):
+        variance(family, old, new)
 
 
 def test_a_tree_over_half_of_the_partial_sums_makes_up_no_sum() -> None:
