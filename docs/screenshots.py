@@ -30,7 +30,10 @@ class Gallery:
         from kshell import tasks
 
         known = [tasks.get(name) for name in tasks.names()]
-        return [TaskChoice(task.name, task.title) for task in known]
+        return [
+            TaskChoice(t.name, t.title, " ".join(f"{k}={v}" for k, v in t.axes.items()), t.reference)
+            for t in known
+        ]
 
     def devices(self) -> list[str]:
         """One device."""
@@ -39,6 +42,10 @@ class Gallery:
     def generators(self) -> dict[str, str]:
         """The built-in one."""
         return {"builtin": "kernel families"}
+
+    def agents(self) -> list[tuple[str, ...]]:
+        """None."""
+        return [()]
 
     def defaults(self) -> Plan:
         """Those of the app."""

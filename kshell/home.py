@@ -10,6 +10,7 @@ from insights_db.store import SessionRecord, Store
 from kshell import config, paths, remote, tasks, wiring
 from kshell import events as ev
 from kshell.cli.known import events_of, session_names, session_record, settings_of
+from kshell.cli.options import ROLES
 from kshell.engine.lock import held, running
 from kshell.engine.settings import Settings
 from kshell.tui.apart import Apart
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from kshell.engine.session import Session
 
 
-_CHOICES = ("device", "generator", "rounds", "group", "seed")
+_CHOICES = ("device", "generator", "rounds", "group", "seed", "agents")
 
 
 class HomeDesk:
@@ -32,7 +33,10 @@ class HomeDesk:
     def tasks(self) -> Sequence[TaskChoice]:
         """The built-in tasks."""
         known = [tasks.get(name) for name in tasks.names()]
-        return [TaskChoice(t.name, t.title, " ".join(f"{k}={v}" for k, v in t.axes.items())) for t in known]
+        return [
+            TaskChoice(t.name, t.title, " ".join(f"{k}={v}" for k, v in t.axes.items()), t.reference)
+            for t in known
+        ]
 
     def devices(self) -> Sequence[str]:
         """The devices of this build."""
@@ -43,6 +47,11 @@ class HomeDesk:
         loaded = config.load()
         model = loaded.run.model or loaded.models.of("generator")
         return {"builtin": "kernel families", "llm": model or "set KSHELL_MODEL first"}
+
+    def agents(self) -> Sequence[tuple[str, ...]]:
+        """None, each role alone, all of them; and what the configuration has."""
+        chosen = config.load().run.agents or ()
+        return list(dict.fromkeys([(), *((role,) for role in ROLES), ROLES, chosen]))
 
     def defaults(self) -> Plan:
         """Those of the app, under those of the configuration."""

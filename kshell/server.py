@@ -6,7 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
@@ -126,14 +126,39 @@ async def run(
     device: str = "cpu",
     seed: int = 0,
     wait_seconds: float = 600.0,
+    sizes: dict[str, int] | None = None,
+    generator: Literal["builtin", "llm"] | None = None,
+    model: str | None = None,
+    agents: list[Literal["verifier", "prover", "insight"]] | None = None,
+    prove: Literal["rounds", "end", "never"] | None = None,
+    max_usd: float | None = None,
+    max_tokens: int | None = None,
+    max_seconds: float | None = None,
+    max_proof_tries: int | None = None,
 ) -> SessionInfo:
     """Start a session for a task and wait for its end, at most `wait_seconds`, reporting progress. It goes
-    on in the background when the wait is over."""
+    on in the background when the wait is over. `sizes` are of the task's axes. `generator` llm lets the
+    language model `model` propose kernels; `agents` are further roles that a model plays beside the built-in
+    ones; the caps hold for all of them together. What is left out is as the configuration says."""
     chosen = wiring.task(task)
-    options.validated({"rounds": rounds, "group": group, "device": device, "seed": seed})
+    wiring.workload(chosen, _sizes(sizes), seed)
+    given: dict[str, object] = {
+        "rounds": rounds,
+        "group": group,
+        "device": device,
+        "seed": seed,
+        "generator": generator,
+        "model": model,
+        "agents": agents or None,
+        "prove": prove,
+        "max_usd": max_usd,
+        "max_tokens": max_tokens,
+        "max_seconds": max_seconds,
+        "max_proof_tries": max_proof_tries,
+    }
+    words = _words({key: value for key, value in given.items() if value is not None}, sizes)
     with wiring.store() as store:
         [name] = session_names(store, [chosen.name], None)
-        words = ["--rounds", str(rounds), "--group", str(group), "--device", device, "--seed", str(seed)]
         process = remote.in_background(name, "run", task, "--session", name, "--headless", *words)
         try:
             async with asyncio.timeout(wait_seconds):
@@ -167,7 +192,7 @@ async def events(session: str, after: int = 0, limit: int = 200) -> list[dict[st
 
 async def steer(session: str, action: Action, target: str = "") -> str:
     """Act on a running session: pause, continue, stop, note (target: a hint to the generator), pin, unpin,
-    ban, unban or prove (target: a candidate id)."""
+    ban, unban, prove or refute (target: a candidate id)."""
     with wiring.store() as store:
         name = session_record(store, session).name
         remote.RemoteControl(store, name).act(action, target)
@@ -307,6 +332,18 @@ async def _followed(store: Store, name: str, context: Context[Any, Any]) -> None
 
 def _sizes(sizes: dict[str, int] | None) -> list[str]:
     return [f"{name}={value}" for name, value in (sizes or {}).items()]
+
+
+def _words(given: dict[str, object], sizes: dict[str, int] | None) -> list[str]:
+    """Options of `kshell run`. Raises UserError for values that no session can have."""
+    options.validated(given)
+    words = []
+    for name, value in given.items():
+        text = ",".join(value) if isinstance(value, list) else str(value)
+        words += [f"--{name.replace('_', '-')}", text]
+    for size in _sizes(sizes):
+        words += ["--size", size]
+    return words
 
 
 def _candidate(source: str, task: str) -> Candidate:

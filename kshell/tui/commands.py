@@ -34,7 +34,9 @@ COMMANDS: tuple[Command, ...] = (
     Command("pause", "pause the session, or go on", _SESSION, "space", "Space", footer="pause"),
     Command("continue", "go on after a pause", _SESSION),
     Command("stop", "finish what runs, then end the session", _SESSION, "S", "S"),
-    Command("note", "give the generator a hint for the next round", _SESSION, "n", "n", "TEXT"),
+    Command(
+        "note", "give the generator a hint for the next round", _SESSION, "n", "n", "TEXT", footer="note"
+    ),
     Command("budget", "show what is spent and what is left", _SESSION, "B", "B"),
     Command("detach", "leave; the session runs on and can be attached again", _SESSION, "D", "D"),
     Command("new", "start another session", _SESSION, verb="kshell run"),
@@ -45,7 +47,7 @@ COMMANDS: tuple[Command, ...] = (
         _SESSION,
         verb="kshell sessions",
     ),
-    Command("prove", "prove this kernel now", _KERNEL, "v", "v", "[KERNEL]", "kshell prove"),
+    Command("prove", "prove this kernel now", _KERNEL, "v", "v", "[KERNEL]", "kshell prove", "prove"),
     Command("promote", "promote this kernel: it is proven first", _KERNEL, "P", "P", "[KERNEL]"),
     Command(
         "refute",
@@ -66,6 +68,7 @@ COMMANDS: tuple[Command, ...] = (
         "e",
         "[FOLDER]",
         "kshell export",
+        "export",
     ),
     Command(
         "copy",

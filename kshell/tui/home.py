@@ -13,11 +13,12 @@ _HOW: dict[str, How] = {"running": "attach", "stopped": "resume", "interrupted":
 
 @dataclass(frozen=True, slots=True)
 class TaskChoice:
-    """A task as the list shows it."""
+    """A task as the list shows it; `reference` is its PyTorch file."""
 
     name: str
     title: str
     sizes: str = ""
+    reference: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,7 @@ class Plan:
     group: int = 4
     generator: str = "builtin"
     seed: int = 1
+    agents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,10 @@ class Home(Protocol):
 
     def generators(self) -> Mapping[str, str]:
         """Who may propose kernels, the default first, and what to know of each in a few words."""
+        ...
+
+    def agents(self) -> Sequence[tuple[str, ...]]:
+        """Sets of further roles that a model may play, the empty one first."""
         ...
 
     def defaults(self) -> Plan:

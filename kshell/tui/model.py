@@ -53,14 +53,15 @@ class LogLine:
 class Session:
     """Everything the panes show; `fold` is the only writer of what the events say. `best` and
     `round_best_ms` are the engine's answers, kept up to date event by event. `rooflines` says
-    whether any kernel has one. `elapsed` is in seconds of work and may run ahead of the events while a
-    live session works."""
+    whether any kernel has one, `exported` whether any was promoted. `elapsed` is in seconds of work and may
+    run ahead of the events while a live session works."""
 
     state: SessionState = field(default_factory=SessionState)
     rows: dict[str, Row] = field(default_factory=dict)
     best: str | None = None
     round_best_ms: dict[int, float] = field(default_factory=dict)
     rooflines: bool = False
+    exported: bool = False
     elapsed: float = 0.0
     seen: int = 0
     log: deque[LogLine] = field(default_factory=lambda: deque(maxlen=LOG_LINES))
@@ -290,6 +291,7 @@ class Session:
                     self.say(Level.WARN, f"{row.label} {proof.status}{reason}", row.id)
                 self._elect(row)
             case ev.CandidatePromoted():
+                self.exported = True
                 where = f", exported to {event.export}" if event.export else ""
                 self.say(Level.GOOD, f"{row.label} PROMOTED{where}", row.id)
             case _:

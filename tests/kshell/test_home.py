@@ -9,6 +9,7 @@ import pytest
 from insights_db.store import Store
 from kshell import events as ev
 from kshell import paths, wiring
+from kshell.cli.known import settings_of
 from kshell.engine.lock import held, running
 from kshell.errors import UserError
 from kshell.home import HomeDesk
@@ -46,6 +47,13 @@ async def test_a_started_session_runs_and_is_listed_as_finished(home: HomeDesk) 
     assert (listed.name, listed.state, listed.how) == ("relu-1", "finished", "replay")
     replay = home.open("relu-1", "replay").stream
     assert isinstance(replay, Replay) and [e.seq for e in replay.events] == [e.seq for e in events]
+
+
+async def test_the_roles_of_a_plan_are_those_of_its_session(home: HomeDesk) -> None:
+    assert home.agents()[-1] == ("verifier", "prover", "insight")
+    await run(home, Plan(task="relu", rounds=1, group=2, agents=("insight",)))
+    record = store_of(home).session("relu-1")
+    assert record is not None and settings_of(record).agents == ("insight",)
 
 
 async def test_a_session_that_was_left_is_resumed_with_its_past_first(home: HomeDesk) -> None:
@@ -105,7 +113,10 @@ def test_the_configuration_gives_the_defaults_of_a_new_session(
     home: HomeDesk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert home.defaults() == Plan()
-    (tmp_path / "config.toml").write_text('[run]\nrounds = 7\ngenerator = "llm"\nmodel = "some/model"\n')
+    (tmp_path / "config.toml").write_text(
+        '[run]\nrounds = 7\ngenerator = "llm"\nmodel = "some/model"\nagents = ["verifier", "prover"]\n'
+    )
     monkeypatch.setenv("KSHELL_CONFIG", str(tmp_path / "config.toml"))
-    assert home.defaults() == Plan(rounds=7, generator="llm")
+    assert home.defaults() == Plan(rounds=7, generator="llm", agents=("verifier", "prover"))
+    assert home.agents()[0] == () and home.agents()[-1] == ("verifier", "prover")
     assert list(home.generators().items()) == [("builtin", "kernel families"), ("llm", "some/model")]

@@ -9,6 +9,7 @@ from mcp import Client
 
 from kshell import remote, wiring
 from kshell.cli import main
+from kshell.cli.known import settings_of
 from kshell.server import server
 from tests.kshell.engine import fakes
 
@@ -87,6 +88,40 @@ async def test_a_session_is_run_with_progress_looked_at_and_exported(connected) 
         page = await value(client, "events", session="relu-1", after=3, limit=2)
         assert [event["seq"] for event in page] == [4, 5]
         assert (await value(client, "insights", query="draw"))[0]["sentence"]
+
+
+async def test_roles_caps_and_sizes_reach_the_session(connected, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KSHELL_MODEL", "openai/none")
+    async with connected() as client:
+        ran = await value(
+            client,
+            "run",
+            task="relu",
+            rounds=1,
+            group=2,
+            sizes={"n": 512},
+            agents=["verifier", "insight"],
+            model="openai/some",
+            prove="end",
+            max_tokens=900,
+            max_seconds=500.5,
+            max_proof_tries=3,
+        )
+        assert ran["state"] == "finished"
+        first = (await value(client, "events", session="relu-1", limit=1))[0]
+        assert first["axes"] == {"n": 512}
+        assert (first["budget"]["max_tokens"], first["budget"]["max_proof_tries"]) == (900, 3)
+    with wiring.store() as store:
+        record = store.session("relu-1")
+        assert record is not None
+        chosen = settings_of(record)
+    assert (chosen.agents, chosen.model, chosen.prove) == (("verifier", "insight"), "openai/some", "end")
+    assert (chosen.generator, chosen.max_seconds) == ("builtin", 500.5)
+
+
+async def test_a_role_that_is_none_is_refused(connected) -> None:
+    async with connected() as client:
+        assert "verifier" in await complaint(client, "run", task="relu", agents=["poet"])
 
 
 async def test_tasks_are_described(connected) -> None:

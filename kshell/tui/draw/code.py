@@ -136,9 +136,9 @@ def _unchanged(code: list[Text], start: int, stop: int, total: int, palette: Pal
 
 
 @lru_cache(maxsize=64)
-def _tokens(source: str) -> tuple[tuple[tuple[str, str], ...], ...]:
+def _tokens(source: str, language: str) -> tuple[tuple[tuple[str, str], ...], ...]:
     """The source's lines as (kind, text) pieces."""
-    from pygments.lexers.c_like import CudaLexer  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
     from pygments.token import Comment, Keyword, Name, Number, String  # type: ignore[import-untyped]
 
     kinds = (
@@ -153,7 +153,7 @@ def _tokens(source: str) -> tuple[tuple[tuple[str, str], ...], ...]:
         (String, "string"),
     )
     lines: list[list[tuple[str, str]]] = [[]]
-    for token, value in CudaLexer(stripnl=False, ensurenl=False).get_tokens(source):
+    for token, value in get_lexer_by_name(language, stripnl=False, ensurenl=False).get_tokens(source):
         kind = next((name for root, name in kinds if token in root), "text")
         first, *rest = value.split("\n")
         lines[-1].append((kind, first))
@@ -164,6 +164,7 @@ def _tokens(source: str) -> tuple[tuple[tuple[str, str], ...], ...]:
     return tuple(tuple((kind, printable(text)) for kind, text in pieces if text) for pieces in lines)
 
 
-def highlight(source: str, palette: Palette) -> list[Text]:
-    """One Text a line of CUDA C."""
-    return [line(*((text, getattr(palette, kind)) for kind, text in pieces)) for pieces in _tokens(source)]
+def highlight(source: str, palette: Palette, language: str = "cuda") -> list[Text]:
+    """One Text a line of the source; the language is a name of pygments."""
+    tokens = _tokens(source, language)
+    return [line(*((text, getattr(palette, kind)) for kind, text in pieces)) for pieces in tokens]

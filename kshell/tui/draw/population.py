@@ -24,6 +24,7 @@ COLUMNS: tuple[tuple[str, int], ...] = (
 )
 NUMBERS = {"reward": 6, "time": 8, "roof": 5}
 _MOVE = re.compile(r"\w+ [0-9a-f]{12}: ")
+_OPENING = re.compile(r"(open with|start with|explore|as noted:|conservative) ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,15 +102,17 @@ def row_line(session: Session, row: Row, width: int, palette: Palette, current: 
         (fit(right(roof, 5), 7) if session.rooflines else "", palette.dim),
         (fit(proof, 13), proof_style),
         (fit(origin, 6), palette.dim),
-        (fit(" " + change(row), max(0, left)), palette.dim),
+        (fit(" " + change(row, session.task), max(0, left)), palette.dim),
     )
 
 
-def change(row: Row) -> str:
-    """What was done to make it; the kernel it was done to has a column of its own."""
+def change(row: Row, task: str = "") -> str:
+    """What was done to make it, what tells kernels apart first: the kernel it was done to has a column of
+    its own, and families of the task are named without it."""
     candidate = row.candidate
     told = candidate.strategy or candidate.family
-    return _MOVE.sub("", told, count=1) if candidate.parent else told
+    told = _MOVE.sub("", told, count=1) if candidate.parent else told
+    return _OPENING.sub("", told, count=1).removeprefix(f"{task}-")
 
 
 def stage_cell(row: Row, palette: Palette) -> tuple[str, Style]:

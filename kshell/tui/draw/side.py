@@ -30,9 +30,11 @@ def insight_lines(session: Session, width: int, palette: Palette) -> list[Text]:
         if insight.retracted:
             sign, style, word = "⊘", palette.dim, "retracted"
         elif insight.effective:
-            sign, style, word = "✓", palette.good, "works"
+            sign, style, word = "✓", palette.good, "helps"
+        elif insight.change + insight.spread < 0:
+            sign, style, word = "✗", palette.bad, "hurts"
         else:
-            sign, style, word = "✗", palette.warn, "does not"
+            sign, style, word = "≈", palette.warn, "no gain"
         change = f"  {insight.change:+.2f} ± {insight.spread:.2f}  "
         sentence = _here(insight.sentence, session)
         told = "" if insight.strategy in sentence else insight.strategy

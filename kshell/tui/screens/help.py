@@ -1,5 +1,7 @@
 """What the help and the summary say. Pure: a session in, lines out."""
 
+from collections.abc import Callable
+
 from rich.text import Text
 
 from kshell.tui.commands import groups
@@ -13,8 +15,8 @@ LEGEND = (
     ("★", "the best kernel"),
     ("◆", "pinned: kept as a parent"),
     ("◌ ◔ ◑ ◕", "compiling, checking, timing, timed"),
-    ("✓", "correct, proven, or closed"),
-    ("✗", "failed, wrong or refuted"),
+    ("✓", "correct, proven, closed, or a change that helps"),
+    ("✗", "failed, wrong, refuted, or a change that hurts"),
     ("?", "not proven: nobody knows"),
     ("⊘", "refused or banned"),
 )
@@ -64,13 +66,42 @@ def help_lines(session: Session | None, width: int, palette: Palette) -> list[Te
     return [*out, Text(""), *prose(KEYS, width, palette.dim)]
 
 
+def budget_lines(session: Session, width: int, palette: Palette) -> list[Text]:
+    """What is spent and what is left, one line a cap, and then how the session stands."""
+    budget = session.budget
+    if budget is None:
+        return [line(("The session has not started yet.", palette.dim))]
+    seconds = max(budget.seconds, session.elapsed)
+    out = [
+        line(("Spent and left", palette.title)),
+        _spent("rounds", budget.rounds_done, budget.rounds, "{:g}".format, palette),
+        _spent("kernels", budget.candidates_done, budget.rounds * budget.group, "{:g}".format, palette),
+        _spent("proofs tried", budget.proof_tries, budget.max_proof_tries, "{:g}".format, palette),
+        _spent("time", seconds, budget.max_seconds, clock, palette),
+        _spent("dollars", budget.usd, budget.max_usd, "${:.2f}".format, palette),
+        _spent("tokens", budget.tokens, budget.max_tokens, "{:,}".format, palette),
+    ]
+    if session.eta_seconds is not None and not session.over:
+        out.append(line((f"  {'':<14}about {clock(session.eta_seconds)} left at this pace", palette.note)))
+    return [*out, Text(""), *summary_lines(session, width, palette)]
+
+
+def _spent(
+    name: str, spent: float, cap: float | None, shown: Callable[[float], str], palette: Palette
+) -> Text:
+    left = "no cap" if cap is None else f"{shown(max(0, cap - spent))} left"
+    done = shown(spent) if cap is None else f"{shown(spent)}/{shown(cap)}"
+    return line((f"  {name:<14}", palette.dim), (f"{done:<18}", palette.text), (left, palette.dim))
+
+
 def summary_lines(session: Session, width: int, palette: Palette) -> list[Text]:
     """How a session ended: promoted kernels and where they are, and what is fast but unproven."""
     done = session.finished
     sign, word = PHASES[session.phase]
     out = [line((f"{sign} {session.task} on {session.device}: {word}", palette.title))]
     if done:
-        out += prose(done.outcome, width, palette.text)
+        if not session.promoted:
+            out += prose(done.outcome, width, palette.text)
         if done.best_ms and done.first_best_ms:
             gain = done.first_best_ms / done.best_ms
             out += prose(
@@ -98,4 +129,7 @@ def summary_lines(session: Session, width: int, palette: Palette) -> list[Text]:
         out += prose(f"? {text}", width, palette.warn)
     if not session.promoted:
         out += prose("No kernel was promoted: only a proven one is.", width, palette.dim)
-    return [*out, Text(""), *prose(f"To see it again: kshell replay {session.name}", width, palette.dim)]
+    next_steps = [f"/new starts another session; kshell replay {session.name} shows this one again."]
+    if session.promoted:
+        next_steps.insert(0, "/export FOLDER copies a promoted kernel with its certificate.")
+    return [*out, Text(""), *prose("\n".join(next_steps), width, palette.dim)]

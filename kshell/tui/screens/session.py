@@ -14,7 +14,7 @@ from kshell.tui.model import Phase
 from kshell.tui.replay import Replay
 from kshell.tui.row import Row
 from kshell.tui.screens.dialogs import Ask, Page
-from kshell.tui.screens.help import help_lines, summary_lines
+from kshell.tui.screens.help import budget_lines, help_lines
 from kshell.tui.screens.view import SessionView
 
 
@@ -53,9 +53,9 @@ class SessionScreen(SessionView):
         self.tell("the generator reads this note before the next round")
 
     def do_budget(self, argument: str) -> None:
-        """Show the summary: spent, left, promoted."""
+        """Show what is spent and what is left, and the summary."""
         palette = self.shell.palette
-        self.app.push_screen(Page(lambda width: summary_lines(self.session, width, palette), palette))
+        self.app.push_screen(Page(lambda width: budget_lines(self.session, width, palette), palette))
 
     def do_detach(self, argument: str) -> None:
         """Leave the session running."""

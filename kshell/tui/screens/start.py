@@ -1,9 +1,9 @@
 """The start screen: choose a task and a few settings, Enter starts; or open a past session."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from rich.text import Text
 from textual import events
@@ -16,8 +16,9 @@ from textual.widgets import Static
 
 from insights_db.errors import StoreError
 from kshell.errors import UserError
-from kshell.tui.draw.text import fit, line
-from kshell.tui.layout import MINIMUM
+from kshell.tui.commands import COMMANDS
+from kshell.tui.draw.text import line
+from kshell.tui.layout import MINIMUM, TALL
 from kshell.tui.widgets.bars import OneLine
 from kshell.tui.widgets.lines import Lines
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from kshell.tui.app import KshellApp
     from kshell.tui.home import Home, Opened, Plan, SessionChoice, TaskChoice
 
+OWN = ("help", "theme", "quit")  # commands of the registry that need no session
+T = TypeVar("T")
 HINTS = (
     ("Enter", "start"),
     ("↑ ↓", "choose"),
@@ -70,6 +73,11 @@ class Picker(Lines):
         super().__init__(id=id)
         self.at = 0
         self.entries: list[Text] = []
+
+    @property
+    def inner(self) -> int:
+        """Cells an entry may use beside the cursor."""
+        return max(8, self.size.width - 3)
 
     def fill(self, entries: list[Text]) -> None:
         """Replace the entries and draw them with the cursor."""
@@ -131,11 +139,10 @@ class StartScreen(Screen[None]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("tab", "app.focus_next", show=False),
-        Binding("question_mark,f1", "help", show=False),
-        Binding("t", "theme", show=False),
+        *(Binding(c.keys, f"do('{c.name}')", show=False) for c in COMMANDS if c.name in OWN),
         Binding("r", "open('replay')", show=False),
-        Binding("q,ctrl+q,escape", "leave", show=False),
-        Binding("ctrl+c", "leave", show=False, priority=True),
+        Binding("escape", "do('quit')", show=False),
+        Binding("ctrl+c", "do('quit')", show=False, priority=True),
     ]
 
     def __init__(self, home: "Home | Callable[[], Home]", task: str = "", sessions: bool = False) -> None:
@@ -146,11 +153,13 @@ class StartScreen(Screen[None]):
         self.past: list[SessionChoice] = []
         self.devices: list[str] = ["cpu"]
         self.generators: dict[str, str] = {"builtin": ""}
+        self.agents: list[tuple[str, ...]] = [()]
         self.plan: Plan | None = None
         self._defaults: Plan | None = None
         self.banner = Lines(id="banner")
         self.task_list, self.settings, self.past_list = Picker("tasks"), Picker("settings"), Picker("past")
-        self.heads = {name: OneLine(id=f"head-{name}") for name in ("tasks", "settings", "past")}
+        self.heads = {name: OneLine(id=f"head-{name}") for name in ("tasks", "settings", "past", "about")}
+        self.about = Lines(id="about")
         self.small = Static(id="small", markup=False)
         self.last_line = OneLine(id="last")
         self._busy = self._eager = False
@@ -173,12 +182,14 @@ class StartScreen(Screen[None]):
                 yield self.settings
                 yield self.heads["past"]
                 yield self.past_list
+        yield self.heads["about"]
+        yield self.about
         yield self.last_line
         yield self.small
 
     def on_mount(self) -> None:
         """Show what is known at once; read the past sessions after the first frame."""
-        self.banner.can_focus = False
+        self.banner.can_focus = self.about.can_focus = False
         self.repaint()
         self.call_after_refresh(self.run_worker, self._load(), group="load", exit_on_error=False)
 
@@ -186,7 +197,8 @@ class StartScreen(Screen[None]):
         """Make the home and read its tasks, in a thread: this imports a good part of kshell."""
         home = self.home
         self.tasks, self.devices = list(home.tasks()), list(home.devices())
-        self.generators, self._defaults = dict(home.generators()), home.defaults()
+        self.generators, self.agents = dict(home.generators()), list(home.agents())
+        self._defaults = home.defaults()
 
     @property
     def home(self) -> "Home":
@@ -233,7 +245,8 @@ class StartScreen(Screen[None]):
             f"kshell needs {MINIMUM[0]}x{MINIMUM[1]} cells; this terminal has {width}x{height}.\n"
             "Make it larger."
         )
-        for view in (self.banner, self.task_list, self.settings, self.past_list):
+        self.set_class(height >= TALL, "-tall")
+        for view in (self.banner, self.task_list, self.settings, self.past_list, self.about):
             view.palette = palette
         self.banner.show(
             [
@@ -246,73 +259,43 @@ class StartScreen(Screen[None]):
             ]
         )
         for name, title in (("tasks", "Task"), ("settings", "Settings"), ("past", "Sessions")):
-            head = self.heads[name]
-            head.show(
-                line(
-                    (f"  {title} ", palette.note),
-                    ("─" * max(0, head.size.width - len(title) - 5), palette.faint),
-                )
-            )
-        self._draw_tasks()
-        self._draw_settings()
-        self._draw_past()
+            self.heads[name].show(self._head(name, title))
+        self._draw_lists()
         self._draw_last()
 
-    def _draw_tasks(self) -> None:
-        palette = self.shell.palette
-        room = max(8, self.task_list.size.width - 3)
-        entries = []
-        for task in self.tasks:
-            name = fit(task.name, 16)
-            entries.append(line((name, palette.text), (fit(task.title, max(0, room - 16)), palette.dim)))
-        self.task_list.fill(entries)
+    def _draw_lists(self) -> None:
+        from kshell.tui.draw import start as draw
 
-    def _fields(self) -> list[tuple[str, str, str]]:
-        plan = self.plan
-        if plan is None:
-            return []
-        return [
-            ("device", plan.device, "where it runs"),
-            ("proposer", plan.generator, self.generators.get(plan.generator, "")),
-            ("rounds", str(plan.rounds), "generations"),
-            ("group", str(plan.group), "kernels a round"),
-            ("seed", str(plan.seed), "fixes choices"),
-        ]
-
-    def _draw_settings(self) -> None:
         palette = self.shell.palette
-        self.settings.fill(
-            [
-                line((f"{name:<9}", palette.text), (f"‹ {value:^7} › ", palette.accent), (why, palette.dim))
-                for name, value, why in self._fields()
-            ]
-        )
-
-    def _draw_past(self) -> None:
-        palette = self.shell.palette
-        room = max(8, self.past_list.size.width - 3)
-        signs = {
-            "running": ("●", palette.good),
-            "finished": ("✓", palette.good),
-            "interrupted": ("■", palette.warn),
-        }
-        entries = []
-        for past in self.past:
-            sign, style = signs.get(past.state, ("■", palette.warn))
-            state = "stopped" if past.state == "interrupted" else past.state
-            proven = f"{past.promoted} proven" if past.promoted else state
-            tail = f" {past.when[-11:]:>11}"
-            name = fit(past.name, max(6, room - 2 - 10 - len(tail)))
-            entries.append(
-                line(
-                    (f"{sign} ", style),
-                    (name, palette.text),
-                    (f" {fit(proven, 9)}", palette.dim),
-                    (tail, palette.faint),
-                )
-            )
+        self.task_list.fill(draw.task_lines(self.tasks, self.task_list.inner, palette))
+        self.settings.fill(draw.setting_lines(self.plan, self.generators, self.settings.inner, palette))
+        past = draw.session_lines(self.past, self.past_list.inner, palette)
         none = "none yet" if self.plan else "reading"
-        self.past_list.fill(entries or [line((none, palette.dim))])
+        self.past_list.fill(past or [line((none, palette.dim))])
+        self._draw_about()
+
+    def _draw_about(self) -> None:
+        """More about what is marked in the list with the focus."""
+        from kshell.tui.draw import start as draw
+
+        palette, width, plan = self.shell.palette, max(20, self.about.size.width - 4), self.plan
+        name, told = "", list[Text]()
+        if self.past_list.has_focus and self.past:
+            choice = self.past[self.past_list.at]
+            name, told = choice.name, draw.about_session(choice, width, palette)
+        elif self.settings.has_focus and plan:
+            name = draw.fields(plan, self.generators)[self.settings.at][0]
+            told = draw.about_setting(plan, self.generators, self.settings.at, width, palette)
+        elif self.tasks:
+            task = self.tasks[self.task_list.at]
+            name, told = task.name, draw.about_task(task, self.has_class("-tall"), width, palette)
+        self.heads["about"].show(self._head("about", name))
+        self.about.show([line("  ") + text for text in told], top=True)
+
+    def _head(self, head: str, title: str) -> Text:
+        palette, wide = self.shell.palette, self.heads[head].size.width
+        rule = "─" * max(0, wide - len(title) - 5)
+        return line((f"  {title} ", palette.note), (rule, palette.faint))
 
     def _draw_last(self) -> None:
         palette = self.shell.palette
@@ -344,6 +327,7 @@ class StartScreen(Screen[None]):
 
     def on_descendant_focus(self) -> None:
         """Other hints for another list."""
+        self._draw_about()
         self._draw_last()
 
     def on_moved(self, message: Moved) -> None:
@@ -351,26 +335,29 @@ class StartScreen(Screen[None]):
         self._message = ""
         if message.picker is self.settings and message.by:
             self._change(message.by)
+        self._draw_about()
         self._draw_last()
 
     def _change(self, by: int) -> None:
+        from kshell.tui.draw import start as draw
+
         plan = self.plan
         assert plan is not None
-        match self._fields()[self.settings.at][0]:
+
+        match draw.fields(plan, self.generators)[self.settings.at][0]:
             case "device":
-                k = self.devices.index(plan.device)
-                self.plan = replace(plan, device=self.devices[(k + by) % len(self.devices)])
+                self.plan = replace(plan, device=_after(self.devices, plan.device, by))
             case "proposer":
-                names = list(self.generators)
-                k = names.index(plan.generator)
-                self.plan = replace(plan, generator=names[(k + by) % len(names)])
+                self.plan = replace(plan, generator=_after(list(self.generators), plan.generator, by))
+            case "agents":
+                self.plan = replace(plan, agents=_after(self.agents, plan.agents, by))
             case "rounds":
                 self.plan = replace(plan, rounds=max(1, min(50, plan.rounds + by)))
             case "group":
                 self.plan = replace(plan, group=max(1, min(32, plan.group + by)))
             case _:
                 self.plan = replace(plan, seed=max(0, plan.seed + by))
-        self._draw_settings()
+        self._draw_lists()
 
     def on_picked(self, message: Picked) -> None:
         """Start, or open the session under the cursor."""
@@ -413,7 +400,11 @@ class StartScreen(Screen[None]):
         finally:
             self._busy = False
 
-    def action_help(self) -> None:
+    def action_do(self, name: str) -> None:
+        """Carry out a command of the registry."""
+        getattr(self, f"do_{name}")()
+
+    def do_help(self) -> None:
         """What to do now, and everything else."""
         from kshell.tui.screens.dialogs import Page
         from kshell.tui.screens.help import help_lines
@@ -421,10 +412,15 @@ class StartScreen(Screen[None]):
         palette = self.shell.palette
         self.app.push_screen(Page(lambda width: help_lines(None, width, palette), palette))
 
-    def action_theme(self) -> None:
+    def do_theme(self) -> None:
         """The next theme."""
         self.shell.next_theme()
 
-    def action_leave(self) -> None:
+    def do_quit(self) -> None:
         """Leave."""
         self.shell.leave()
+
+
+def _after(values: Sequence[T], value: T, by: int) -> T:
+    """The value `by` places further on, around the ends; the first when it is none of them."""
+    return values[(values.index(value) + by) % len(values)] if value in values else values[0]

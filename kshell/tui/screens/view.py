@@ -223,7 +223,13 @@ class SessionView(Screen[None]):
         if self.message and self.shell.now() > self.message_until:
             self.message = ""
         self.last_line.paint(
-            self.message, self.message_bad, width, palette, self.running, self.replay is not None
+            self.message,
+            self.message_bad,
+            width,
+            palette,
+            self.running,
+            self.replay is not None,
+            session.exported,
         )
 
     def _replay_note(self) -> str:

@@ -81,9 +81,17 @@ class LastLine(OneLine):
     """Keys to press, or for a while a message."""
 
     def paint(
-        self, message: str, bad: bool, width: int, palette: Palette, running: bool, replay: bool
+        self,
+        message: str,
+        bad: bool,
+        width: int,
+        palette: Palette,
+        running: bool,
+        replay: bool,
+        promoted: bool,
     ) -> None:
-        """Draw the message, or the hints that fit."""
+        """Draw the message, or the hints that fit: a proof can be asked for while a session runs, and
+        there is something to export once a kernel is promoted."""
         if message:
             self.show(
                 line((" ! " if bad else " ", palette.bad), (message, palette.warn if bad else palette.text))
@@ -95,7 +103,12 @@ class LastLine(OneLine):
             hints[1:1] = [("+ -", "speed"), ("[ ]", "seek")]
         elif not running:
             hints = [hint for hint in hints if hint[1] != "pause"]
-        wanted = {"help": 0, "quit": 1, "pause": 2, "command": 3}
+        if not running:
+            hints = [hint for hint in hints if hint[1] not in ("prove", "note")]
+        if not promoted:
+            hints = [hint for hint in hints if hint[1] != "export"]
+        wanted = {"help": 0, "quit": 1, "pause": 2, "command": 3, "speed": 4, "seek": 4, "export": 4}
+        wanted |= {"prove": 5, "note": 5}
         fitting: set[str] = set()
         used = 1
         for key, label in sorted(hints, key=lambda hint: wanted.get(hint[1], 9)):

@@ -20,6 +20,22 @@ FIXED = 100.0
 RECORDED = Path(__file__).parents[3] / "docs" / "recorded.jsonl"
 
 
+REFERENCE = '''"""A task."""
+
+import torch
+from torch import Tensor, nn
+
+
+class Model(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(x)
+
+
+def get_inputs() -> list[Tensor]:
+    return [torch.randn(16384)]
+'''
+
+
 class FakeControl:
     """Remembers what it was asked, and may answer with events."""
 
@@ -73,13 +89,16 @@ class FakeHome:
             "layernorm": "layer normalisation, affine",
             "gemm": "C = A B",
         }
-        return [TaskChoice(name, title, "n=16384") for name, title in titles.items()]
+        return [TaskChoice(name, title, "n=16384", REFERENCE) for name, title in titles.items()]
 
     def devices(self) -> list[str]:
         return ["cpu", "cuda"]
 
     def generators(self) -> dict[str, str]:
         return {"builtin": "kernel families", "llm": "some/model"}
+
+    def agents(self) -> list[tuple[str, ...]]:
+        return [(), ("verifier",), ("prover",), ("insight",), ("verifier", "prover", "insight")]
 
     def defaults(self) -> Plan:
         return Plan()

@@ -57,6 +57,28 @@ def test_the_table_says_everything_without_colour() -> None:
     assert "★" in lines["3.1"] and "✓ PROMOTED" in lines["3.1"] and "53%" in lines["3.1"]
 
 
+@pytest.mark.parametrize(
+    ("told", "shown"),
+    [
+        ("open with softmax-warp: one warp a row", "warp: one warp a row"),
+        ("explore softmax-split (block 64)", "split (block 64)"),
+        ("broadcast the scale", "broadcast the scale"),
+    ],
+)
+def test_the_change_begins_with_what_tells_kernels_apart(told: str, shown: str) -> None:
+    row = row_of(Session.of(sample()), "1.1")
+    row.known.candidate = row.candidate.model_copy(update={"strategy": told, "parent": None})
+    assert table.change(row, "softmax") == shown
+
+
+def test_an_insight_helps_hurts_or_gains_nothing() -> None:
+    session = Session.of(sample())
+    known = session.insights[0]
+    for change, word in ((-0.5, "✗ hurts"), (0.01, "≈ no gain")):
+        session.insights[:] = [known.model_copy(update={"effective": False, "change": change})]
+        assert text_of(insight_lines(session, 80, PALETTE)).startswith(word)
+
+
 def test_sorting_by_reward_has_the_best_first_and_failures_last() -> None:
     session = Session.of(sample())
     labels = [session.rows[item.candidate].label for item in table.items(session, by_reward=True)]
@@ -148,7 +170,7 @@ def test_insights_show_the_newest_first_and_say_what_is_retracted() -> None:
     session = Session.of(sample())
     session.insights[0] = session.insights[0].model_copy(update={"retracted": True})
     lines = [line.plain for line in insight_lines(session, 80, PALETTE)]
-    assert lines[0].startswith("✓ works  +0.42 ± 0.04  block size")
+    assert lines[0].startswith("✓ helps  +0.42 ± 0.04  block size")
     assert any(line.startswith("⊘ retracted  +0.58 ± 0.04  keep exp in y") for line in lines)
 
 

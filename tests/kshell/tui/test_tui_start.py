@@ -9,6 +9,7 @@ from textual.pilot import Pilot
 from kshell.errors import UserError
 from kshell.tui.app import KshellApp
 from kshell.tui.home import Home, Opened, Plan, SessionChoice
+from kshell.tui.provider import KshellCommands
 from kshell.tui.screens.dialogs import Page
 from kshell.tui.screens.start import StartScreen
 from tests.kshell.tui.fakes import FIXED, FakeHome, plain, screen_of, start_of, taken_in, until
@@ -74,14 +75,39 @@ async def test_settings_change_with_the_arrows() -> None:
     async with app_of(home).run_test(size=SIZE) as pilot:
         screen = await ready(pilot)
         await pilot.press(
-            "down", "down", "down", "tab", "right", "down", "right", "down", "right", "down", "left"
+            "down", "down", "down", "tab", "right", "down", "right", "down", "right", "down", "right"
         )
-        assert "some/model" in plain(screen)
+        await pilot.press("down", "left")
+        assert "some/model" in plain(screen) and "verifier" in plain(screen)
         await pilot.press("down", "right")
-        assert screen.plan == Plan("", device="cuda", generator="llm", rounds=4, group=3, seed=2)
+        assert screen.plan == Plan(
+            "", device="cuda", generator="llm", rounds=4, group=3, seed=2, agents=("verifier",)
+        )
         await pilot.press("enter")
         await until(pilot, lambda: bool(home.started))
         assert home.started == [screen.plan and replace(screen.plan, task="softmax")]
+
+
+async def test_what_is_marked_is_explained_below() -> None:
+    async with app_of(FakeHome()).run_test(size=SIZE) as pilot:
+        screen = await ready(pilot)
+        assert "x * sigmoid(x)   n=16384" not in plain(screen)
+        assert "PyTorch  return torch.relu(x)" in plain(screen)
+        await pilot.press("down")
+        assert "x * sigmoid(x)   n=16384" in plain(screen)
+        await pilot.press("tab", "down", "down")
+        assert "What a model does beside the built-in agents" in plain(screen)
+        await pilot.press("tab")
+        assert "1 kernel promoted" in plain(screen) and "Enter replays it" in plain(screen)
+        await pilot.press("down")
+        assert "Enter attaches to it" in plain(screen)
+
+
+async def test_a_large_start_screen_shows_the_reference() -> None:
+    async with app_of(FakeHome()).run_test(size=(140, 40)) as pilot:
+        screen = await ready(pilot)
+        await until(pilot, lambda: "def forward(self, x: Tensor)" in plain(screen))
+        assert "get_inputs" not in plain(screen)
 
 
 @pytest.mark.parametrize(("downs", "how"), [(0, "replay"), (1, "attach"), (2, "resume"), (3, "resume")])
@@ -172,5 +198,22 @@ async def test_q_leaves() -> None:
     async with app.run_test(size=SIZE) as pilot:
         await ready(pilot)
         await pilot.press("q")
+        await pilot.pause()
+    assert app.return_value == 0
+
+
+async def test_the_palette_of_the_start_screen_offers_what_it_can_do() -> None:
+    app = app_of(FakeHome())
+    async with app.run_test(size=SIZE) as pilot:
+        screen = await ready(pilot)
+        hits = [hit async for hit in KshellCommands(screen).discover()]
+        assert [str(hit.text) for hit in hits] == ["/theme [NAME]", "/help", "/quit"]
+        hits[1].command()
+        await until(pilot, lambda: isinstance(app.screen, Page))
+        await pilot.press("enter")
+        before = app.theme
+        hits[0].command()
+        assert app.theme != before
+        hits[2].command()
         await pilot.pause()
     assert app.return_value == 0

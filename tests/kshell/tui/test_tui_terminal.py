@@ -200,7 +200,7 @@ def test_an_error_nobody_foresaw_is_one_line_and_the_terminal_is_whole(tmp_path:
         "from kshell.tui.app import run\n"
         "from kshell.tui.screens.start import StartScreen\n"
         "from tests.kshell.tui.fakes import FakeHome\n"
-        "StartScreen.action_theme = lambda self: 1 / 0\n"
+        "StartScreen.do_theme = lambda self: 1 / 0\n"
         "raise SystemExit(run(home=FakeHome()))\n"
     )
     home = {"KSHELL_HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
