@@ -90,6 +90,17 @@ def _lean() -> Finding:
     return Finding("Lean", True, True, f"{found.id} at {found.script or found.program}")
 
 
+def _proof_package() -> Finding:
+    from kshell.lean import package, toolchain
+
+    try:
+        missing, total = package.unbuilt(toolchain.find().id)
+    except UserError as error:
+        return Finding("proof package", False, False, "cannot be built", str(error))
+    advice = "the first proof builds it, which takes minutes; `kshell lean build` builds it now"
+    return Finding("proof package", not missing, False, f"{total - missing} of {total} modules built", advice)
+
+
 def _folder() -> Finding:
     from kshell import paths
 
@@ -233,6 +244,7 @@ _LOOKS: tuple[Callable[[], Finding], ...] = (
     _packages,
     _compiler,
     _lean,
+    _proof_package,
     _folder,
     _database,
     _config,

@@ -103,6 +103,12 @@ async def build(runner: LeanRunner, progress: Progress | None = None, root: Path
         return await _build(runner, known, tree, progress)
 
 
+def unbuilt(toolchain_id: str, root: Path | None = None) -> tuple[int, int]:
+    """How many modules are not compiled yet for this toolchain, and how many there are."""
+    known = modules(root or package_root(), toolchain_id)
+    return sum(not (store() / "modules" / module.key).is_dir() for module in known), len(known)
+
+
 def names_in(tree: Path) -> list[str]:
     """The modules of a built package."""
     return (tree / "complete").read_text(encoding="utf-8").split()
