@@ -6,6 +6,7 @@ public import KShell.Auto.Fold
 public import KShell.Auto.Online
 public import KShell.Auto.Thread
 public import KShell.Auto.Warps
+public import KShell.Auto.Window
 public import KShell.Rules.Grid
 
 /-!

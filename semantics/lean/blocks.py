@@ -11,12 +11,14 @@ from semantics.lean.loops import loop, loop_block
 from semantics.lean.lemmas import BOOL, Goal, bullet
 from semantics.lean.pieces import SELF, Env, Piece, Pieces
 from semantics.lean.segments import Made, Segments, guarded
+from semantics.lean.shares import made_up, partial
 from semantics.lean.syntax import bexpr
 from semantics.lean.trees import tree_block
 from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.pieces import Guard, Kind, Loop, Phase, Segment, Tree
-from semantics.symbolic.reductions import Warps, strided_parts, fold_of_slots
+from semantics.symbolic.reductions import Warps, fold_of_slots
+from semantics.symbolic.shares import Fold
 
 Target = tuple[Piece, Env]
 """A piece and how it is applied: block code leads to its start."""
@@ -222,36 +224,30 @@ class Blocks:
             return [f"exact {via}({name}e.trans (by omega))"]
         have = piece.phase.block.goal.reals[int(number)]
         whole = target.phase.block.before.reals[int(number)]
-        slots = fold_of_slots(have, {b: c.value for b, c in piece.phase.shared.items()})
-        if slots is not None and isinstance(whole, terms.Total | terms.Largest):
+        counter = whole.counter if isinstance(whole, Fold) else ""
+        slots = fold_of_slots(have, {b: c.value for b, c in piece.phase.shared.items()}, counter)
+        if slots is not None and isinstance(whole, Fold):
             inside = "(congrArg Ext.fin ?_)" if isinstance(whole, terms.Total) else "?_"
-            return [f"refine {via}({name}e.trans {inside})", *self._slots(slots, whole)]
+            return [f"refine {via}({name}e.trans {inside})", *self._slots(slots)]
         return [f"refine {via}({name}e.trans ?_)", unfold]
 
-    def _slots(self, slots: Warps, whole: terms.Total | terms.Largest) -> list[str]:
+    def _slots(self, slots: Warps) -> list[str]:
         """The fold over the slots that warps filled is the fold over all elements."""
-        inner, part, located = slots.lanes.body, slots.part, self.emit.located
-        assert isinstance(inner, terms.Total | terms.Largest)
-        lane, k, n, threads = slots.lanes.counter, inner.counter, slots.bound, 32 * slots.count
+        inner, part, located = slots.lanes.body, slots.shared.part, self.emit.located
+        assert isinstance(inner, Fold)
+        lane, k, threads = slots.lanes.counter, inner.counter, slots.shared.threads
         counts = terms.substitute(inner, {lane: variable("l")}), terms.substitute(part, {"i": variable("th")})
-        fold = terms.Total | terms.Largest
-        assert isinstance(counts[0], fold) and isinstance(counts[1], fold)
-        rule, extra = ("sum_slots", "") if slots.op is core.RealOp.ADD else ("max_slots", " (by omega)")
+        assert isinstance(counts[0], Fold) and isinstance(counts[1], Fold)
+        rule = "sum_slots" if slots.op is core.RealOp.ADD else "max_slots"
         mine = terms.substitute(terms.substitute(inner.body, {lane: variable("l")}), {k: variable("k")})
         other = terms.substitute(part.body, {part.counter: variable("k")})
         thread = terms.substitute(other, {"i": variable("th")})
-        element = terms.substitute(whole.body, {whole.counter: variable("j")})
+        body, count = partial(slots.shared, located)
         return [
-            f"refine {rule} _ (fun i {lane} {k} : Int => {located(show.scalar(inner.body))}) "
-            f"(fun i {lane} : Int => {show.natural(inner.count)}) "
-            f"(fun {whole.counter} : Int => {located(show.scalar(whole.body))}) "
-            f"(fun i {part.counter} : Int => {located(show.scalar(part.body))}) {slots.count} {n} {threads} (by omega) "
-            f"(by omega){extra} (fun i : Int => {show.natural(part.count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_) "
-            "(fun i i0 i1 => rfl) (fun i l th i0 i1 l0 l1 ht => ?_) (fun i l k th ht => ?_)",
-            f"· show {show.natural(part.count)} = Int.toNat (({n} - i + ({threads} - 1)) / {threads})",
-            "  congr 1; omega",
-            *bullet([f"show {located(show.scalar(other))} = {located(show.scalar(element))}"]),
-            *(f"  {located(line)}" for line in equality_proof(other, element)),
+            f"refine {rule} (R := R) _ (fun i {lane} {k} : Int => {located(show.scalar(inner.body))}) "
+            f"(fun i {lane} : Int => {show.natural(inner.count)}) {body} {count} {slots.count} {threads} (by omega) "
+            "?_ (fun i i0 i1 => rfl) (fun i l th i0 i1 l0 l1 ht => ?_) (fun i l k th ht => ?_)",
+            *bullet(made_up(slots.shared, located)),
             f"· show {show.natural(counts[0].count)} = {show.natural(counts[1].count)}",
             "  congr 1; omega",
             *bullet([f"show {located(show.scalar(mine))} = {located(show.scalar(thread))}"]),

@@ -8,12 +8,13 @@ from semantics.lean import terms as show
 from semantics.lean.equality import equality_proof
 from semantics.lean.lemmas import BOOL, INT, Goal, bullet
 from semantics.lean.pieces import Env, Piece, Pieces
+from semantics.lean.shares import made_up, partial
 from semantics.lean.syntax import bexpr, iexpr
 from semantics.lean.trees import Carrier, nested, projections
 from semantics.symbolic import terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.pieces import Butterfly, Shuffled
-from semantics.symbolic.reductions import strided_parts
+from semantics.symbolic.shares import shares
 
 CLOSE = "first | rfl | (ks_spec; done)"
 
@@ -268,25 +269,20 @@ def _warp_sum(emit: Pieces, one: Shuffled) -> list[str]:
     if one.part is None:
         lanes = "foldZ_congr (fun l l0 l1 => ?_)"
         return [f"refine {lanes if top else f'({lanes}).trans sumI_foldZ.symm'}", "try dsimp only", same]
-    parts = strided_parts(one.op, one.part, 32)
-    assert parts is not None and isinstance(one.total, terms.Total | terms.Largest)
-    counter, count, body, n = parts
-    whole = one.total
-    have = terms.substitute(body, {counter: variable("k")})
-    want = terms.substitute(whole.body, {whole.counter: variable("j")})
+    assert isinstance(one.total, terms.Total | terms.Largest)
+    found = shares(one.op, one.part, 32, one.total.counter)
+    assert found is not None
 
     def place(text: str) -> str:
         """A text over coordinates, for thread `t` of block `b`."""
         return re.sub(r"\btX\b", "(t : Int)", emit.located(text))
 
+    body, count = partial(found, place)
+    lane = f"(fun i : Int => {'maxE' if top else 'sumI'} ({body} i) ({count} i))"
     return [
-        f"refine (foldZ_congr (fun l l0 l1 => ?_)).trans ({'max' if top else 'sum'}_strided "
-        f"(fun {whole.counter} : Int => {place(show.scalar(whole.body))}) "
-        f"(fun i {counter} : Int => {place(show.scalar(body))}) 32 {n} (by omega){' (by omega)' if top else ''} "
-        f"(fun i : Int => {show.natural(count)}) (fun i i0 i1 => ?_) (fun i k j hj => ?_))",
-        *bullet(["try dsimp only", same]),
-        f"· show {show.natural(count)} = Int.toNat (({n} - i + (32 - 1)) / 32)",
-        "  congr 1; omega",
-        *bullet([f"show {place(show.scalar(have))} = {place(show.scalar(want))}"]),
-        *(f"  {place(line)}" for line in equality_proof(have, want)),
+        f"refine (foldZ_congr (g := {lane}) (fun l l0 l1 => ?_)).trans ?_",
+        "rotate_left",
+        *bullet(made_up(found, place)),
+        "try dsimp only",
+        same,
     ]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from semantics import core
-from semantics.lean import identities
+from semantics.lean import identities, windows
 from semantics.lean import terms as show
 from semantics.symbolic import normal, terms
 from semantics.symbolic.linear import variable
@@ -83,7 +83,7 @@ class _Prover:
             return ["rfl"]
         if similar(have, want) and not _crossed(have, want, ranges):
             return self._congruence(have, want, ranges)
-        step = identities.rewrite(have, want, ranges)
+        step = identities.rewrite(have, want, ranges) or windows.rewrite(have, want, ranges, self.prove)
         if step is not None:
             return self._rewritten(have, want, step, ranges)
         return self._by_parts(have, want, ranges)
@@ -163,6 +163,7 @@ class _Prover:
                 return ["ks_ring"]
             case terms.Chosen(_, a, b), terms.Chosen(_, c, d):
                 return [
+                    *(windows.digit_facts(terms.Binary(core.RealOp.MUL, have, want)) if have != want else []),
                     "refine ite_congr (propext (by omega)) (fun _ => ?_) (fun _ => ?_)",
                     *_bullet(self._congruence(a, c, ranges)),
                     *_bullet(self._congruence(b, d, ranges)),

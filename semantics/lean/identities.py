@@ -26,7 +26,7 @@ class Step:
 
 def rewrite(have: Term, want: Term, ranges: Ranges) -> Step | None:
     """A step on a part of `have` that stands under ring operations only, towards `want`."""
-    for part in _subterms(have):
+    for part in subterms(have):
         for rule in (_variance, _one_sum, _appended):
             step = rule(part, want, ranges)
             if step is not None:
@@ -34,14 +34,15 @@ def rewrite(have: Term, want: Term, ranges: Ranges) -> Step | None:
     return None
 
 
-def _subterms(t: Term) -> Iterator[Term]:
+def subterms(t: Term) -> Iterator[Term]:
+    """The term and its parts that stand under ring operations and choices only."""
     yield t
     match t:
         case terms.Unary(_, a):
-            yield from _subterms(a)
+            yield from subterms(a)
         case terms.Binary(_, a, b) | terms.Chosen(_, a, b):
-            yield from _subterms(a)
-            yield from _subterms(b)
+            yield from subterms(a)
+            yield from subterms(b)
 
 
 def _size(t: Term, ranges: Ranges) -> int | None:

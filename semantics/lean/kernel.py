@@ -213,7 +213,7 @@ def local_tactics(literals: Sequence[str]) -> dict[str, str]:
         "ks_fold": "(first | with_reducible rfl "
         "| (simp only [sumI_zero, maxE_zero, foldZ_zero, plus_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
         f"Int.zero_add, Int.add_zero, {names}]; done) "
-        f"| (simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, {names}]; done) "
+        f"| (simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, plus_assoc, {names}]; done) "
         f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
         "| grind "
         f"| ((try simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, Int.reduceToNat, {names}]) <;> grind))",

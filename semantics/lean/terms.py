@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from semantics import core
 from semantics.symbolic import terms
-from semantics.symbolic.linear import Choice, Linear, Quotient
+from semantics.symbolic.linear import Choice, Indicator, Linear, Quotient
 from semantics.symbolic.terms import Condition, Term, may_be_infinite, positive
 
 _BINARY = {core.RealOp.ADD: "+", core.RealOp.SUB: "-", core.RealOp.MUL: "*", core.RealOp.DIV: "/"}
@@ -24,12 +24,14 @@ def integer(x: Linear) -> str:
     return parts[0] if simple else f"({' + '.join(parts)})"
 
 
-def _atom(atom: str | Quotient | Choice) -> str:
+def _atom(atom: str | Quotient | Choice | Indicator) -> str:
     match atom:
         case str():
             return atom
         case Quotient(remainder, a, c):
             return f"({integer(a)} {'%' if remainder else '/'} {c})"
+        case Indicator(cond):
+            return f"(if {condition(cond)} then 1 else 0)"
         case Choice(larger, a, b):
             first, second = (b, a) if larger else (a, b)
             return f"(if {integer(a)} ≤ {integer(b)} then {integer(first)} else {integer(second)})"

@@ -210,8 +210,13 @@ class ThreadProof:
         test = self.test(node.stmt.cond, show.condition(node.cond), node.before, before, node)
         call = f"({self.call(test, node.scope)} {sigma} {h})"
         guard = f"g{len(node.scope.guards)}"
-        then = self.sequence(node.then, before, after, sigma, h, depth + 1)
-        other = self.sequence(node.other, before, after, sigma, h, depth + 1)
+        shown = show.condition(node.cond)
+        never = [f"exact absurd {guard} (by omega)"], [f"exact absurd (show {shown} by omega) {guard}"]
+        then, other = never
+        if node.always is not False:
+            then = self.sequence(node.then, before, after, sigma, h, depth + 1)
+        if node.always is not True:
+            other = self.sequence(node.other, before, after, sigma, h, depth + 1)
         return [
             f"refine vc_ite {call}.1 (fun hc => ?_) (fun hc => ?_)",
             *bullet([f"have {guard} := {call}.2.mp hc", *then]),
@@ -288,7 +293,7 @@ class ThreadProof:
                 *self.opened(state),
                 "refine ⟨?_, ?_⟩",
                 f"· (simp (disch := omega) only [{lemmas}, {registers}]) <;> {close}",
-                f"· (simp (disch := omega) only [{lemmas}, {registers}]) <;> {close}",
+                f"· (simp (disch := omega) only [{lemmas}, iff_true, {registers}]) <;> {close}",
             ],
         )
 
@@ -358,7 +363,8 @@ class ThreadProof:
 
     def _statement(self, node: Point) -> tuple[str, list[str]]:
         registers = self.registers(node.before)
-        integer = f"(simp (disch := omega) only [{INT}, {registers}]) <;> omega"
+        selects = isinstance(node.stmt, core.SetI) and isinstance(node.stmt.value, core.ISelect)
+        integer = f"(simp (disch := omega) only [{BOOL if selects else INT}, {registers}]) <;> omega"
         match node.stmt:
             case core.SetI(var):
                 new = node.after.ints.get(var)

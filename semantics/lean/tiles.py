@@ -16,6 +16,8 @@ def tiled_proof(have: Term, want: Term) -> list[str] | None:
     whole = _total(want)
     if tiles is None or whole is None or not (tiles.count.is_constant and whole.count.is_constant):
         return None
+    if _depth(whole) >= _depth(tiles):
+        return None
     inner = tiles.body
     assert isinstance(inner, terms.Total)
     size, count, n = inner.count.constant, tiles.count.constant, whole.count.constant
@@ -40,6 +42,11 @@ def tiled_proof(have: Term, want: Term) -> list[str] | None:
     if replaced == want:
         return [*lines, "rw [e0]"]
     return [*lines, "rw [e0]", "clear e0", *equality_proof(replaced, want)]
+
+
+def _depth(t: Term) -> int:
+    """How many sums stand directly in one another."""
+    return 1 + _depth(t.body) if isinstance(t, terms.Total) else 0
 
 
 def _nested(t: Term) -> terms.Total | None:

@@ -9,11 +9,12 @@ from semantics.lean.equality import equality_proof
 from semantics.lean.kernel import context_facts
 from semantics.lean.lemmas import BOOL, Goal
 from semantics.lean.pieces import Env, Piece
+from semantics.lean.shares import made_up
 from semantics.lean.syntax import bexpr
 from semantics.symbolic import terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.pieces import Fold, Loop, Tree
-from semantics.symbolic.reductions import strided_parts
+from semantics.symbolic.shares import shares
 from semantics.symbolic.terms import Term
 
 if TYPE_CHECKING:
@@ -183,28 +184,13 @@ def _total(self: "Blocks", tree: Tree, fold: Fold, carrier: Carrier, theorem: st
         f"theorem {theorem} {binders} :",
         f"    foldZ {carrier.op} {carrier.unit} (fun i : Int => {first}) (2 * 2 ^ {m}) = {total} := by",
     ]
-    parts = strided_parts(fold.op, fold.first, 2 * tree.width)
-    if parts is None:
+    counter = fold.total.counter if isinstance(fold.total, terms.Total | terms.Largest) else ""
+    found = shares(fold.op, fold.first, 2 * tree.width, counter)
+    if found is None:
         lines.append(
             "  first | rfl | exact sumI_foldZ.symm | exact maxE_foldZ.symm.trans (maxE_fin (by omega))"
         )
     else:
-        counter, count, body, bound = parts
-        whole = fold.total
-        assert isinstance(whole, terms.Total | terms.Largest)
-        top = isinstance(whole, terms.Largest)
-        f = f"(fun {whole.counter} : Int => {located(show.scalar(whole.body))})"
-        g = f"(fun i {counter} : Int => {located(show.scalar(body))})"
-        n = f"(fun i : Int => {show.natural(count)})"
-        have = terms.substitute(body, {counter: variable("k")})
-        want = terms.substitute(whole.body, {whole.counter: variable("j")})
-        lines += [
-            f"  refine {'max' if top else 'sum'}_strided {f} {g} {2 * tree.width} {bound} (by omega)"
-            f"{' (by omega)' if top else ''} {n} (fun i i0 i1 => ?_) (fun i k j hj => ?_)",
-            f"  · show {show.natural(count)} = Int.toNat (({bound} - i + ({2 * tree.width} - 1)) / {2 * tree.width})",
-            "    congr 1; omega",
-            f"  · show {located(show.scalar(have))} = {located(show.scalar(want))}",
-            *(f"    {located(line)}" for line in equality_proof(have, want)),
-        ]
+        lines += [f"  {line}" for line in made_up(found, located)]
     what = "the partial results of the threads make up the whole"
     self.emit.items.append(Goal(theorem, what, tree.line, "\n".join(lines)))

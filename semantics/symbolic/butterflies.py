@@ -8,6 +8,7 @@ from semantics.symbolic import liveness, reductions, terms
 from semantics.symbolic.linear import Linear, literal, quotient, variable
 from semantics.symbolic.phase import halved_register
 from semantics.symbolic.pieces import CELL, Butterfly, Contents, Kind, Shuffled, has_shuffle
+from semantics.symbolic.shares import shares
 from semantics.symbolic.state import State, Unsupported, integer
 from semantics.symbolic.terms import Term
 
@@ -110,11 +111,9 @@ def _whole(shuffle: core.Shfl, op: core.RealOp, first: Term, counter: str) -> Sh
     lane: Linear = quotient(variable("tX"), 32, False).scale(32) + variable(counter)
     fold = terms.Total if op is core.RealOp.ADD else terms.Largest
     total: Term = fold(counter, literal(32), terms.substitute(first, {"tX": lane}))
-    part: Term | None = reductions.lane_term(first, "i")
-    whole = reductions.strided_whole(op, part, 32, counter) if part is not None else None
-    if whole is None:
-        part = None
-    else:
-        total = whole
+    found = shares(op, reductions.lane_term(first, "i"), 32, counter)
+    part = None if found is None else found.part
+    if found is not None:
+        total = found.whole
     start = terms.substitute(first, {"tX": CELL})
     return Shuffled(op, shuffle.src, shuffle.dst, start, total, part)

@@ -1,8 +1,13 @@
-"""Symbolic integers: linear forms over thread coordinates, loop counters and div/mod/min/max atoms."""
+"""Symbolic integers: linear forms over thread coordinates, loop counters, div/mod/min/max atoms and tests."""
 
 from dataclasses import dataclass, field
+from types import ModuleType
+from typing import TYPE_CHECKING
 
-Atom = "str | Quotient | Choice"
+if TYPE_CHECKING:
+    from semantics.symbolic.terms import Condition
+
+Atom = "str | Quotient | Choice | Indicator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +29,18 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Indicator:
+    """1 where the condition holds, 0 elsewhere."""
+
+    cond: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
 class Linear:
     """`constant + sum of coefficient * atom`; atoms are sorted, coefficients are not zero."""
 
     constant: int = 0
-    terms: tuple[tuple["str | Quotient | Choice", int], ...] = field(default=())
+    terms: tuple[tuple["str | Quotient | Choice | Indicator", int], ...] = field(default=())
 
     def __add__(self, other: "Linear") -> "Linear":
         sums = dict(self.terms)
@@ -61,6 +73,8 @@ class Linear:
                 found.add(atom)
             elif isinstance(atom, Quotient):
                 found |= atom.a.names()
+            elif isinstance(atom, Indicator):
+                found |= _conditions().condition_names(atom.cond)
             else:
                 found |= atom.a.names() | atom.b.names()
         return found
@@ -73,13 +87,22 @@ class Linear:
                 part = values.get(atom, variable(atom))
             elif isinstance(atom, Quotient):
                 part = quotient(atom.a.substitute(values), atom.c, atom.remainder)
+            elif isinstance(atom, Indicator):
+                part = indicator(_conditions().substitute_condition(atom.cond, values))
             else:
                 part = choice(atom.a.substitute(values), atom.b.substitute(values), atom.larger)
             result = result + part.scale(n)
         return result
 
 
-def _make(constant: int, sums: "dict[str | Quotient | Choice, int]") -> Linear:
+def _conditions() -> ModuleType:
+    """Conditions are made of integers, and tests of conditions."""
+    from semantics.symbolic import terms
+
+    return terms
+
+
+def _make(constant: int, sums: "dict[str | Quotient | Choice | Indicator, int]") -> Linear:
     kept = [(atom, n) for atom, n in sums.items() if n]
     return Linear(constant, tuple(sorted(kept, key=lambda one: repr(one[0]))))
 
@@ -109,6 +132,11 @@ def choice(a: Linear, b: Linear, larger: bool) -> Linear:
     if (a - b).is_constant:
         return a if ((a - b).constant >= 0) == larger else b
     return Linear(0, ((Choice(larger, a, b), 1),))
+
+
+def indicator(cond: "Condition") -> Linear:
+    """1 where the condition holds, else 0."""
+    return Linear(0, ((Indicator(cond), 1),))
 
 
 def _quotient_of(a: Linear) -> Quotient | None:

@@ -22,19 +22,35 @@ def accumulated_total(start: Term, before: Term, after: Term, counter: str) -> T
     inner = counter + "s"
     swap = {counter: variable(inner)}
     match after:
-        case terms.Binary(core.RealOp.ADD, a, e) if a == before and not mentions(e, before):
+        case terms.Binary(core.RealOp.ADD):
+            e = _added(before, after)
+            if e is None:
+                return None
             total = terms.Total(inner, variable(counter), terms.substitute(e, swap))
             if start == terms.Number(Fraction(0)):
                 return total
             return terms.Binary(core.RealOp.ADD, start, total)
-        case terms.Binary(core.RealOp.ADD, e, a) if a == before and not mentions(e, before):
-            return accumulated_total(start, before, terms.Binary(core.RealOp.ADD, a, e), counter)
         case terms.Binary(core.RealOp.MAX, a, e) if a == before and not mentions(e, before):
             if start == terms.NegInf():
                 return terms.Largest(inner, variable(counter), terms.substitute(e, swap))
             return None
         case _:
             return None
+
+
+def _added(before: Term, after: Term) -> Term | None:
+    """What was added to `before`, once or several times."""
+    match after:
+        case terms.Binary(core.RealOp.ADD, a, e) if mentions(a, before) and not mentions(e, before):
+            pass
+        case terms.Binary(core.RealOp.ADD, e, a) if mentions(a, before) and not mentions(e, before):
+            pass
+        case _:
+            return None
+    if a == before:
+        return e
+    first = _added(before, a)
+    return None if first is None else terms.Binary(core.RealOp.ADD, first, e)
 
 
 def mentions(term: Term, part: Term) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from semantics import core
 from semantics.symbolic import terms
-from semantics.symbolic.linear import Choice, Linear, Quotient, choice, literal, quotient, variable
+from semantics.symbolic.linear import Choice, Indicator, Linear, Quotient, choice, literal, quotient, variable
 from semantics.symbolic.terms import Condition, Term
 
 Range = tuple[int, int | None]
@@ -36,7 +36,7 @@ def bounds(x: Linear, ranges: Ranges) -> tuple[int | None, int | None]:
     return low, high
 
 
-def _atom_bounds(atom: str | Quotient | Choice, ranges: Ranges) -> tuple[int | None, int | None]:
+def _atom_bounds(atom: str | Quotient | Choice | Indicator, ranges: Ranges) -> tuple[int | None, int | None]:
     match atom:
         case str():
             return ranges.get(atom, (None, None))
@@ -45,6 +45,8 @@ def _atom_bounds(atom: str | Quotient | Choice, ranges: Ranges) -> tuple[int | N
             if remainder:
                 return 0, c - 1
             return None if low is None else low // c, None if high is None else high // c
+        case Indicator():
+            return 0, 1
         case Choice(larger, a, b):
             (a0, a1), (b0, b1) = bounds(a, ranges), bounds(b, ranges)
             pick = max if larger else min
@@ -67,6 +69,8 @@ def index(x: Linear, ranges: Ranges) -> Linear:
             case Choice(larger, a, b):
                 first, second = index(a, ranges), index(b, ranges)
                 part = _chosen(first, second, larger, ranges)
+            case Indicator():
+                part = Linear(0, ((atom, 1),))
         result = result + part.scale(n)
     return result
 

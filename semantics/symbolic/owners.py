@@ -4,8 +4,10 @@ import itertools
 from dataclasses import dataclass
 
 from semantics import core
-from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
+from semantics.symbolic import terms
+from semantics.symbolic.linear import Choice, Linear, Quotient, literal, quotient, variable
 from semantics.symbolic.state import Unsupported
+from semantics.symbolic.terms import Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,7 @@ def invert(indices: list[Linear], ranges: dict[str, int]) -> Owner:
     mixed-radix form."""
     if not indices:
         raise Unsupported("the kernel stores nothing")
+    indices = [_unbounded(index, ranges) for index in indices]
     strides: dict[str, int] = {}
     others: set[int] = set()
     divided: dict[str, int] = {}
@@ -74,6 +77,31 @@ def invert(indices: list[Linear], ranges: dict[str, int]) -> Owner:
         else:
             digits[name] = literal(0)
     return Owner(digits)
+
+
+def filled(index: Linear, names: set[str], value: Term) -> dict[str, Linear] | None:
+    """For a store at `index` whose value depends on `names` through the index only: what to put in the place
+    of one of them so that cell `i` shows. None when the value depends on them in another way."""
+    i = variable("i")
+    for atom, n in index.terms:
+        if isinstance(atom, str) and atom in names and n == 1:
+            found = {atom: i - (index - variable(atom))}
+            if not names & terms.names(terms.substitute(value, found)):
+                return found
+    return None
+
+
+def _unbounded(x: Linear, ranges: dict[str, int]) -> Linear:
+    """The index without bounds: of a minimum or maximum the side that depends on the thread, where the other
+    does not."""
+    result = literal(x.constant)
+    for atom, n in x.terms:
+        part = Linear(0, ((atom, 1),))
+        if isinstance(atom, Choice):
+            sides = [side for side in (atom.a, atom.b) if side.names() & ranges.keys()]
+            part = _unbounded(sides[0], ranges) if len(sides) == 1 else part
+        result = result + part.scale(n)
+    return result
 
 
 def _needed(above: list[int]) -> list[int]:

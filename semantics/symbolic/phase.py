@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from semantics import core
 from semantics.symbolic import liveness, terms
-from semantics.symbolic.linear import Linear, literal, quotient, variable
-from semantics.symbolic.loops import loop_bounds, trip_count
+from semantics.symbolic.linear import Linear, literal
 from semantics.symbolic.state import Context, State, Unsupported
-from semantics.symbolic.terms import Condition, Term
+from semantics.symbolic.terms import Term
 from semantics.symbolic.trace import (
     Block,
     Executor,
@@ -54,18 +53,6 @@ class PhaseExecutor(Executor):
         if buffer in self.values:
             return terms.substitute(self.values[buffer], {"i": index})
         return terms.Slot(buffer, index) if buffer in self.infinite else terms.Cell(buffer, index)
-
-    def _rounds(self, cond: Condition, counter: str, accumulated: frozenset[int]) -> Linear | None:
-        count = trip_count(cond, counter)
-        bounds = loop_bounds(cond)
-        if count is not None or bounds is None or not accumulated:
-            return count
-        low, high = bounds
-        step = low.coefficient(counter)
-        rest = high - (low - variable(counter).scale(step))
-        if step <= 0 or counter in rest.names():
-            return None
-        return quotient(rest.plus(step - 1), step, False)
 
 
 def stores_to(nodes: Sequence[Node], b: int) -> Iterator[Point]:

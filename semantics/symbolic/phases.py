@@ -10,7 +10,7 @@ from semantics.symbolic import folds, liveness, reductions, terms
 from semantics.symbolic.butterflies import butterfly
 from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
 from semantics.symbolic.loops import accumulated_total, trip_count
-from semantics.symbolic.owners import invert
+from semantics.symbolic.owners import filled, invert
 from semantics.symbolic.phase import PhaseExecutor, halved_register, stores_to
 from semantics.symbolic.pieces import (
     CELL,
@@ -258,11 +258,14 @@ class Walker:
         value: Term | None = None
         guards: list[tuple[Condition, ...]] = []
         for point in reversed(points):
+            assert point.value is not None and point.index is not None
+            names: dict[str, Linear] | None = threads
             if point.scope.counters:
+                names = filled(point.index, {*threads, *point.scope.counters}, point.value)
+            if names is None:
                 raise Unsupported("a store into a shared array inside a loop", point.stmt.span.line)
-            assert point.value is not None
-            given = reductions.pulled(terms.substitute(point.value, threads))
-            conditions = tuple(terms.substitute_condition(g, threads) for g in point.scope.guards)
+            given = reductions.pulled(terms.substitute(point.value, names))
+            conditions = tuple(terms.substitute_condition(g, names) for g in point.scope.guards)
             guards.append(conditions)
             value = given if value is None else terms.Chosen(reductions.conjunction(conditions), given, value)
         assert value is not None

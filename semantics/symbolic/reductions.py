@@ -6,8 +6,9 @@ from fractions import Fraction
 
 from semantics import core
 from semantics.symbolic import terms
-from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
+from semantics.symbolic.linear import Choice, Linear, Quotient, choice, literal, quotient, variable
 from semantics.symbolic.pieces import Contents
+from semantics.symbolic.shares import Fold, Shares, shares
 from semantics.symbolic.terms import Condition, Term
 
 ZERO = Fraction(0)
@@ -60,79 +61,36 @@ def joining(result: Term | None, mine: Term, other: Term) -> core.RealOp | None:
 
 def reduced(op: core.RealOp, part: Term, threads: int, name: str) -> Term | None:
     """The whole that the parts `part` (a term in `i`) of `threads` threads make up: a fold over one
-    counter `name`. None when the parts are folds that do not take the elements in strides."""
-    strided = strided_whole(op, part, threads, name)
-    if strided is not None or isinstance(part, terms.Total | terms.Largest):
-        return strided
+    counter `name`. None when the parts are folds that do not make up one."""
+    found = shares(op, part, threads, name)
+    if found is not None:
+        return found.whole
+    if isinstance(part, Fold):
+        return None
     whole = terms.Total if op is core.RealOp.ADD else terms.Largest
     return whole(name, literal(threads), terms.substitute(part, {"i": variable(name)}))
-
-
-def strided_parts(op: core.RealOp, part: Term, threads: int) -> tuple[str, Linear, Term, int] | None:
-    """Counter, count, element and bound when part `i` folds the elements `i, i + threads, ...` below a
-    bound."""
-    match op, part:
-        case core.RealOp.ADD, terms.Total(counter, count, body):
-            pass
-        case core.RealOp.MAX, terms.Largest(counter, count, body):
-            pass
-        case _:
-            return None
-    i = variable("i")
-    match count:
-        case Linear(0, ((Quotient(False, numerator, c), 1),)) if c == threads:
-            bound = (numerator + i).plus(1 - threads)
-            return (counter, count, body, bound.constant) if bound.is_constant else None
-        case _:
-            return None
-
-
-def strided_whole(op: core.RealOp, part: Term, threads: int, name: str) -> Term | None:
-    """The fold over all elements that such parts make up."""
-    parts = strided_parts(op, part, threads)
-    if parts is None:
-        return None
-    counter, _, body, bound = parts
-    element = terms.substitute(body, {"i": variable(name) - variable(counter).scale(threads)})
-    if {"i", counter} & terms.names(element):
-        return None
-    whole = terms.Total if op is core.RealOp.ADD else terms.Largest
-    return whole(name, literal(bound), element)
 
 
 def pulled(term: Term) -> Term:
     """The same value with multiples of the divisor taken out of quotients: `(32 * x + y) / 32` is
     `x + y / 32`."""
-    match term:
-        case terms.Cell(buffer, index):
-            return terms.Cell(buffer, pulled_index(index))
-        case terms.Slot(buffer, index):
-            return terms.Slot(buffer, pulled_index(index))
-        case terms.Binary(op, a, b):
-            return terms.Binary(op, pulled(a), pulled(b))
-        case terms.Unary(fn, a):
-            return terms.Unary(fn, pulled(a))
-        case terms.OfInt(n):
-            return terms.OfInt(pulled_index(n))
-        case terms.Total(counter, count, body):
-            return terms.Total(counter, pulled_index(count), pulled(body))
-        case terms.Largest(counter, count, body):
-            return terms.Largest(counter, pulled_index(count), pulled(body))
-        case _:
-            return term
+    return terms.mapped(term, pulled_index)
 
 
 def pulled_index(x: Linear) -> Linear:
     """The same for an index."""
     result = Linear(x.constant)
     for atom, n in x.terms:
-        if isinstance(atom, Quotient):
-            a = pulled_index(atom.a)
-            out = Linear(0, tuple((part, m // atom.c) for part, m in a.terms if m % atom.c == 0))
-            rest = quotient(a - out.scale(atom.c), atom.c, atom.remainder)
-            result = result + (rest if atom.remainder else out + rest).scale(n)
-        else:
-            result = result + Linear(0, ((atom, n),))
+        match atom:
+            case Quotient(remainder, b, c):
+                a = pulled_index(b)
+                out = Linear(0, tuple((part, m // c) for part, m in a.terms if m % c == 0))
+                rest = quotient(a - out.scale(c), c, remainder)
+                result = result + (rest if remainder else out + rest).scale(n)
+            case Choice(larger, a, b):
+                result = result + choice(pulled_index(a), pulled_index(b), larger).scale(n)
+            case _:
+                result = result + Linear(0, ((atom, n),))
     return result
 
 
@@ -155,46 +113,29 @@ def _below_32(term: Term, name: str) -> Term:
                 result = result + marks[known].scale(n)
             elif isinstance(atom, Quotient):
                 result = result + quotient(index(atom.a), atom.c, atom.remainder).scale(n)
+            elif isinstance(atom, Choice):
+                result = result + choice(index(atom.a), index(atom.b), atom.larger).scale(n)
             else:
                 result = result + Linear(0, ((atom, n),))
         return result
 
-    def walk(t: Term) -> Term:
-        match t:
-            case terms.Cell(buffer, at):
-                return terms.Cell(buffer, index(at))
-            case terms.Binary(op, a, b):
-                return terms.Binary(op, walk(a), walk(b))
-            case terms.Unary(fn, a):
-                return terms.Unary(fn, walk(a))
-            case terms.OfInt(n):
-                return terms.OfInt(index(n))
-            case terms.Total(counter, count, body):
-                return terms.Total(counter, index(count), walk(body))
-            case terms.Largest(counter, count, body):
-                return terms.Largest(counter, index(count), walk(body))
-            case _:
-                return t
-
-    return walk(term)
+    return terms.mapped(term, index)
 
 
 @dataclass(frozen=True, slots=True)
 class Warps:
     """What `fold_of_slots` finds: `count` slots of array `array`, each with the fold `lanes` over 32 lanes of
-    partial results of threads; `part` is the partial result of thread `i`, `bound` how many elements there
-    are."""
+    partial results of threads; `shared` says how the threads share out the elements."""
 
     op: core.RealOp
     array: int
     count: int
-    lanes: terms.Total | terms.Largest
-    part: terms.Total | terms.Largest
-    bound: int
+    lanes: Fold
+    shared: Shares
 
 
-def fold_of_slots(term: Term, values: Mapping[int, Term]) -> Warps | None:
-    """A fold over all slots of an array that hold folds of warps."""
+def fold_of_slots(term: Term, values: Mapping[int, Term], name: str) -> Warps | None:
+    """A fold over all slots of an array that hold folds of warps, as one fold over counter `name`."""
     match term:
         case terms.Total(w, Linear(count, ()), terms.Cell(array, index)):
             op = core.RealOp.ADD
@@ -215,12 +156,11 @@ def fold_of_slots(term: Term, values: Mapping[int, Term]) -> Warps | None:
     part = terms.substitute(thread, {lane: variable("i") - variable("slot").scale(32)})
     if "slot" in terms.names(part) or lane in terms.names(part):
         return None
-    assert isinstance(part, terms.Total | terms.Largest)
-    parts = strided_parts(op, part, 32 * count)
-    return None if parts is None else Warps(op, array, count, lanes, part, parts[3])
+    found = shares(op, part, 32 * count, name)
+    return None if found is None else Warps(op, array, count, lanes, found)
 
 
 def whole_of_warps(term: Term, shared: Mapping[int, Contents], name: str) -> Term | None:
     """The one fold that such a fold is."""
-    found = fold_of_slots(term, {b: c.value for b, c in shared.items()})
-    return None if found is None else strided_whole(found.op, found.part, 32 * found.count, name)
+    found = fold_of_slots(term, {b: c.value for b, c in shared.items()}, name)
+    return None if found is None else found.shared.whole

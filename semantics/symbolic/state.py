@@ -6,7 +6,7 @@ from fractions import Fraction
 from semantics import core
 from semantics.symbolic import terms
 from semantics.symbolic.arrays import Local
-from semantics.symbolic.linear import Linear, choice, literal, quotient, variable
+from semantics.symbolic.linear import Indicator, Linear, choice, indicator, literal, quotient, variable
 from semantics.symbolic.terms import Condition, Term
 
 
@@ -107,10 +107,19 @@ def integer(e: core.IExpr, state: State, context: Context) -> Linear:
             return integer(a, state, context)
         case core.IBin(op, _, a, b):
             return _operate(op, integer(a, state, context), integer(b, state, context))
-        case core.ISelect():
-            raise Unsupported("a conditional integer")
+        case core.ISelect(cond, a, b):
+            return _selected(
+                condition(cond, state, context), integer(a, state, context), integer(b, state, context)
+            )
         case core.IOfReal():
             raise Unsupported("a conversion of a float to an integer")
+
+
+def _selected(cond: Condition, x: Linear, y: Linear) -> Linear:
+    """`cond ? x : y` where the two differ by a constant, as a truth value and its negation do."""
+    if not (x - y).is_constant:
+        raise Unsupported("a conditional integer")
+    return y + indicator(cond).scale((x - y).constant)
 
 
 def _operate(op: core.IntOp, x: Linear, y: Linear) -> Linear:
@@ -173,7 +182,8 @@ def condition(e: core.BExpr, state: State, context: Context) -> Condition:
         case core.BLit(value):
             return terms.Truth(value)
         case core.ICmp(op, a, b):
-            return terms.Compare(op, integer(a, state, context), integer(b, state, context))
+            x, y = integer(a, state, context), integer(b, state, context)
+            return _tested(op, x, y) or terms.Compare(op, x, y)
         case core.RCmp(op, c, d):
             return terms.CompareReal(op, real(c, state, context), real(d, state, context))
         case core.BAnd(f, g):
@@ -181,7 +191,17 @@ def condition(e: core.BExpr, state: State, context: Context) -> Condition:
         case core.BOr(f, g):
             return terms.Either(condition(f, state, context), condition(g, state, context))
         case core.BNot(f):
-            return terms.Negation(condition(f, state, context))
+            inner = condition(f, state, context)
+            return inner.a if isinstance(inner, terms.Negation) else terms.Negation(inner)
+
+
+def _tested(op: core.CmpOp, x: Linear, y: Linear) -> Condition | None:
+    """`b == 0` and `b == 1` of a truth value `b`."""
+    match x, y:
+        case Linear(0, ((Indicator(cond), 1),)), Linear(0 | 1 as value, ()) if op is core.CmpOp.EQ:
+            return cond if value else terms.Negation(cond)
+        case _:
+            return None
 
 
 def _int_name(context: Context, var: int) -> str:

@@ -1,5 +1,6 @@
 """Symbolic scalars and conditions: the values real registers hold, in terms of the inputs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -238,3 +239,43 @@ def condition_names(cond: Condition) -> set[str]:
             return condition_names(e)
         case Truth():
             return set()
+
+
+def mapped(term: Term, index: Callable[[Linear], Linear]) -> Term:
+    """The term with every integer form replaced, those inside folds and conditions too."""
+    match term:
+        case Number() | NegInf() | Named():
+            return term
+        case Cell(buffer, at):
+            return Cell(buffer, index(at))
+        case Slot(buffer, at):
+            return Slot(buffer, index(at))
+        case Binary(op, a, b):
+            return Binary(op, mapped(a, index), mapped(b, index))
+        case Unary(fn, a):
+            return Unary(fn, mapped(a, index))
+        case OfInt(n):
+            return OfInt(index(n))
+        case Chosen(cond, a, b):
+            return Chosen(mapped_condition(cond, index), mapped(a, index), mapped(b, index))
+        case Total(counter, count, body):
+            return Total(counter, index(count), mapped(body, index))
+        case Largest(counter, count, body):
+            return Largest(counter, index(count), mapped(body, index))
+
+
+def mapped_condition(cond: Condition, index: Callable[[Linear], Linear]) -> Condition:
+    """The same for a condition."""
+    match cond:
+        case Compare(op, a, b):
+            return Compare(op, index(a), index(b))
+        case CompareReal(op, c, d):
+            return CompareReal(op, mapped(c, index), mapped(d, index))
+        case Both(e, f):
+            return Both(mapped_condition(e, index), mapped_condition(f, index))
+        case Either(e, f):
+            return Either(mapped_condition(e, index), mapped_condition(f, index))
+        case Negation(e):
+            return Negation(mapped_condition(e, index))
+        case Truth():
+            return cond

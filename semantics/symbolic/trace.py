@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from semantics import core
 from semantics.symbolic import arrays, liveness, normal, running, terms
-from semantics.symbolic.linear import Linear, literal, recombined, variable
-from semantics.symbolic.loops import accumulated_total, boundary, merged, trip_count
+from semantics.symbolic.linear import Linear, literal, quotient, recombined, variable
+from semantics.symbolic.loops import accumulated_total, boundary, loop_bounds, merged, trip_count
 from semantics.symbolic.state import Context, State, Unsupported, condition, integer, real
 from semantics.symbolic.terms import Condition, Term
 
@@ -43,7 +43,8 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A conditional: both blocks lead to `after`."""
+    """A conditional: both blocks lead to `after`. `always` is what the condition is where that is clear
+    without knowing anything; the block that is never entered is empty then."""
 
     stmt: core.If
     cond: Condition
@@ -52,6 +53,7 @@ class Fork:
     then: "Block"
     other: "Block"
     after: State
+    always: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,9 @@ class Executor:
 
     def _fork(self, stmt: core.If, state: State, scope: Scope, live: liveness.Live) -> Fork:
         cond = condition(stmt.cond, state, self.context)
+        decided = _decided(cond)
+        if decided is not None:
+            return self._only(stmt, cond, decided, state, scope, live)
         then = self._block(stmt.then, state, scope.under(cond), live)
         other = self._block(stmt.other, state, scope.under(terms.Negation(cond)), live)
         ints = {v: x for v, x in then.end.ints.items() if other.end.ints.get(v) == x}
@@ -254,6 +259,18 @@ class Executor:
             Block(other.nodes, other.scope, state, after),
             after,
         )
+
+    def _only(
+        self, stmt: core.If, cond: Condition, holds: bool, state: State, scope: Scope, live: liveness.Live
+    ) -> Fork:
+        """A conditional of which one side is never entered."""
+        inside = (scope.under(cond), scope.under(terms.Negation(cond)))
+        entered = self._block(stmt.then if holds else stmt.other, state, inside[not holds], live)
+        after = entered.end.only(*live)
+        never = Block((), inside[holds], state, after)
+        entered = Block(entered.nodes, entered.scope, state, after)
+        blocks = (entered, never) if holds else (never, entered)
+        return Fork(stmt, cond, scope, state, *blocks, after, holds)
 
     def _repeat(self, stmt: core.While, state: State, scope: Scope, live: liveness.Live) -> Repeat:
         """Twice through the body: with unknowns to see how registers change, then with a counter."""
@@ -320,10 +337,18 @@ class Executor:
         return found
 
     def _rounds(self, cond: Condition, counter: str, accumulated: frozenset[int]) -> Linear | None:
-        """The number of rounds where the proof needs it; `accumulated` are the real registers that the
-        loop changes and that are read afterwards."""
-        del accumulated
-        return trip_count(cond, counter)
+        """The number of rounds where it is a literal, and another form of it where the proof needs one;
+        `accumulated` are the real registers that the loop changes and that are read afterwards."""
+        count = trip_count(cond, counter)
+        bounds = loop_bounds(cond)
+        if count is not None or bounds is None or not accumulated:
+            return count
+        low, high = bounds
+        step = low.coefficient(counter)
+        rest = high - (low - variable(counter).scale(step))
+        if step <= 0 or counter in rest.names():
+            return None
+        return quotient(rest.plus(step - 1), step, False)
 
     def _steps(
         self,
@@ -405,6 +430,15 @@ class Executor:
                     buffer, boundary(head.done[buffer], cond, counter, count, self.outputs[buffer])
                 )
         return after
+
+
+def _decided(cond: Condition) -> bool | None:
+    """What a condition is where that is clear without knowing anything."""
+    try:
+        found = normal.condition(cond, {})
+    except normal.TooLarge:
+        return None
+    return found if isinstance(found, bool) else None
 
 
 def substituted(state: State, values: dict[str, Linear]) -> State:

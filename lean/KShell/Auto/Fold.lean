@@ -40,6 +40,8 @@ theorem congr2 {α : Type} {f : α → α → α} {a b c d : α} (h : a = c) (h'
 
 theorem plus_zero (a : R) : a + 0 = a := by grind
 
+theorem plus_assoc (a b c : R) : a + (b + c) = a + b + c := by grind
+
 theorem sumI_zero : sumI f 0 = 0 := rfl
 
 theorem sumI_step (hk : 0 ≤ k) : sumI f (k + 1).toNat = sumI f k.toNat + f k := by
@@ -195,6 +197,16 @@ theorem sumI_const_zero : sumI (fun _ => (0 : R)) n = 0 := by
   induction n with
   | zero => rfl
   | succ n ih => simp only [sumI]; rw [ih]; grind
+
+/-- The last of several adjacent elements that are added up, from `z` on. -/
+theorem sumI_next {m : Nat} {z : Int} {a b : R} (hm : m = n + 1) (ha : a = sumI (fun c => f (z + c)) n)
+    (hb : ∀ j : Int, j = z + n → b = f j) : a + b = sumI (fun c => f (z + c)) m := by
+  subst hm; rw [ha, hb _ rfl]; rfl
+
+/-- The first of them. -/
+theorem sumI_first {z : Int} {b : R} (hb : ∀ j : Int, j = z → b = f j) : b = sumI (fun c => f (z + c)) 1 := by
+  have e : z + ((0 : Nat) : Int) = z := by omega
+  rw [hb _ rfl]; simp only [sumI, e]; grind
 
 /-- `w` sums over every `w`-th element are one sum. -/
 theorem sumI_strided {w m t : Nat} {W : Int} (hW : (w : Int) = W) (ht : w * m = t) :

@@ -96,6 +96,28 @@ theorem foldZ_nest (T K : Nat) :
   rw [foldZ_eq]
   exact fold_congr fun t _ => by congr 1
 
+/-- `T` threads fold chunks of `E` adjacent elements, as far as there are so many below `n`, and their
+results are folded. -/
+theorem foldZ_chunks (T E n : Nat) (hn : n ≤ E * T) {g : Int → Int → α} (count : Int → Nat)
+    (hc : ∀ t : Int, 0 ≤ t → t < T → ((count t : Nat) : Int) = max 0 (min (E : Int) ((n : Int) - (E : Int) * t)))
+    (hg : ∀ t k j : Int, 0 ≤ t → t < T → 0 ≤ k → j = E * t + k → j < n → g t k = f j) :
+    foldZ op e (fun t => foldZ op e (g t) (count t)) T = foldZ op e f n := by
+  let F : Int → α := fun j => if j < n then f j else e
+  have h1 : foldZ op e f n = foldZ op e F (E * T) := by
+    rw [foldZ_eq, foldZ_eq, fold_trunc (fun k : Nat => F k) n (E * T) hn (fun k h _ => if_neg (by omega))]
+    exact fold_congr fun i hi => (if_pos (by omega)).symm
+  rw [h1, ← foldZ_nest E T]
+  refine foldZ_congr fun t t0 t1 => ?_
+  have h2 := hc t t0 t1
+  have h3 : count t ≤ E := by omega
+  rw [foldZ_eq, foldZ_eq,
+    fold_trunc (fun k : Nat => F (E * t + k)) (count t) E h3 (fun k h _ => if_neg (by omega))]
+  refine fold_congr fun k hk => ?_
+  have h4 : (E : Int) * t + k < n := by omega
+  show g t k = F (E * t + k)
+  simp only [F, if_pos h4]
+  exact hg t k _ t0 t1 (by omega) rfl h4
+
 end fold
 
 section instances
@@ -127,6 +149,22 @@ theorem max_strided (f : Int → R) (g : Int → Int → R) (T n : Nat) (hT : 0 
   have h : ∀ t, g t = fun k => f (t + T * k) := fun t => funext fun k => hg t k _ rfl
   rw [← maxE_fin hn]; simp only [maxE_foldZ, h]
   exact foldZ_strided (f := fun i => Ext.fin (f i)) T n hT count hc
+
+/-- Partial sums over chunks. -/
+theorem sum_chunks (f : Int → R) (g : Int → Int → R) (T E n : Nat) (hn : n ≤ E * T) (count : Int → Nat)
+    (hc : ∀ t : Int, 0 ≤ t → t < T → ((count t : Nat) : Int) = max 0 (min (E : Int) ((n : Int) - (E : Int) * t)))
+    (hg : ∀ t k j : Int, 0 ≤ t → t < T → 0 ≤ k → j = E * t + k → j < n → g t k = f j) :
+    foldZ (· + ·) 0 (fun t => sumI (g t) (count t)) T = sumI f n := by
+  simp only [sumI_foldZ]; exact foldZ_chunks T E n hn count hc hg
+
+/-- Partial maxima over chunks. -/
+theorem max_chunks (f : Int → R) (g : Int → Int → R) (T E n : Nat) (hn : n ≤ E * T) (h0 : 0 < n) (count : Int → Nat)
+    (hc : ∀ t : Int, 0 ≤ t → t < T → ((count t : Nat) : Int) = max 0 (min (E : Int) ((n : Int) - (E : Int) * t)))
+    (hg : ∀ t k j : Int, 0 ≤ t → t < T → 0 ≤ k → j = E * t + k → j < n → g t k = f j) :
+    foldZ Ext.max (.ninf : Ext R) (fun t => maxE (g t) (count t)) T = .fin (maxI f n) := by
+  rw [← maxE_fin h0]; simp only [maxE_foldZ]
+  exact foldZ_chunks (f := fun i => Ext.fin (f i)) T E n hn count hc
+    fun t k j t0 t1 k0 hj jn => congrArg Ext.fin (hg t k j t0 t1 k0 hj jn)
 
 /-- Sums over consecutive pieces. -/
 theorem sum_nest (f : Int → R) (T K : Nat) :

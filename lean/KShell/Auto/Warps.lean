@@ -41,25 +41,18 @@ variable {f g : Int → R} {n m : Nat}
 theorem sumI_congr2 (hn : n = m) (h : ∀ i : Int, 0 ≤ i → i < n → f i = g i) : sumI f n = sumI g m := by
   subst hn; exact sumI_congr h
 
-/-- Sums of `W` warps of 32 lanes, each of strided partial sums. -/
-theorem sum_warps (f : Int → R) (g : Int → Int → R) (W n : Nat) (hW : 0 < W) (count : Int → Nat)
-    (hc : ∀ t : Int, 0 ≤ t → t < (32 * W : Nat) → count t = ((n - t + (((32 * W : Nat) : Int) - 1)) / (32 * W : Nat)).toNat)
-    (hg : ∀ t k j : Int, j = t + (32 * W : Nat) * k → g t k = f j) :
-    sumI (fun w => sumI (fun l => sumI (g ((32 : Nat) * w + l)) (count ((32 : Nat) * w + l))) 32) W = sumI f n := by
-  rw [sum_nest (f := fun t => sumI (g t) (count t)) 32 W, sumI_foldZ]
-  exact sum_strided f g (32 * W) n (by omega) count hc hg
-
-/-- The same for any form of the slots `F`, of the partial sums `h` and of their lengths `cnt`. -/
-theorem sum_slots (F : Int → R) (h : Int → Int → Int → R) (cnt : Int → Int → Nat) (f : Int → R) (g : Int → Int → R)
-    (W n T : Nat) (hT : T = 32 * W) (hW : 0 < W) (count : Int → Nat)
-    (hc : ∀ t : Int, 0 ≤ t → t < T → count t = ((n - t + ((T : Int) - 1)) / T).toNat)
-    (hg : ∀ t k j : Int, j = t + T * k → g t k = f j)
+/-- The sum over `W` slots is the sum `total` that the partial sums of `T` threads make up, when each slot
+holds the sum over the 32 lanes of a warp; for any form of the slots `F`, of the partial sums `h` and of their
+lengths `cnt`. -/
+theorem sum_slots (F : Int → R) (h : Int → Int → Int → R) (cnt : Int → Int → Nat) (g : Int → Int → R)
+    (count : Int → Nat) (W T : Nat) (hT : T = 32 * W) {total : R}
+    (hs : foldZ (· + ·) 0 (fun t => sumI (g t) (count t)) T = total)
     (hF : ∀ w : Int, 0 ≤ w → w < W → F w = sumI (fun l => sumI (h w l) (cnt w l)) 32)
     (hn : ∀ w l t : Int, 0 ≤ w → w < W → 0 ≤ l → l < 32 → t = 32 * w + l → cnt w l = count t)
-    (hh : ∀ w l k t : Int, t = 32 * w + l → h w l k = g t k) : sumI F W = sumI f n := by
+    (hh : ∀ w l k t : Int, t = 32 * w + l → h w l k = g t k) : sumI F W = total := by
   subst hT
-  rw [sumI_congr hF]
-  refine (sumI_congr fun w w0 w1 => sumI_congr fun l l0 l1 => ?_).trans (sum_warps f g W n hW count hc hg)
+  rw [sumI_congr hF, ← hs, ← sumI_foldZ, ← sum_nest (f := fun t => sumI (g t) (count t)) 32 W]
+  refine sumI_congr fun w w0 w1 => sumI_congr fun l l0 l1 => ?_
   have e : h w l = g ((32 : Nat) * w + l) := funext fun k => hh w l k _ rfl
   rw [hn w l ((32 : Nat) * w + l) w0 w1 l0 l1 rfl, e]
 
@@ -68,18 +61,15 @@ theorem maxE_congr2 (hn : n = m) (h : ∀ i : Int, 0 ≤ i → i < n → f i = g
   rw [maxE_foldZ, maxE_foldZ]
   exact foldZ_congr fun i h0 h1 => congrArg Ext.fin (h i h0 h1)
 
-/-- The maximum over slots that hold maxima of warps. -/
-theorem max_slots (F : Int → Ext R) (h : Int → Int → Int → R) (cnt : Int → Int → Nat) (f : Int → R)
-    (g : Int → Int → R) (W n T : Nat) (hT : T = 32 * W) (hW : 0 < W) (h0 : 0 < n) (count : Int → Nat)
-    (hc : ∀ t : Int, 0 ≤ t → t < T → count t = ((n - t + ((T : Int) - 1)) / T).toNat)
-    (hg : ∀ t k j : Int, j = t + T * k → g t k = f j)
+/-- The same for maxima. -/
+theorem max_slots (F : Int → Ext R) (h : Int → Int → Int → R) (cnt : Int → Int → Nat) (g : Int → Int → R)
+    (count : Int → Nat) (W T : Nat) (hT : T = 32 * W) {total : Ext R}
+    (hs : foldZ Ext.max (.ninf : Ext R) (fun t => maxE (g t) (count t)) T = total)
     (hF : ∀ w : Int, 0 ≤ w → w < W → F w = foldZ Ext.max (.ninf : Ext R) (fun l => maxE (h w l) (cnt w l)) 32)
     (hn : ∀ w l t : Int, 0 ≤ w → w < W → 0 ≤ l → l < 32 → t = 32 * w + l → cnt w l = count t)
-    (hh : ∀ w l k t : Int, t = 32 * w + l → h w l k = g t k) :
-    foldZ Ext.max (.ninf : Ext R) F W = .fin (maxI f n) := by
+    (hh : ∀ w l k t : Int, t = 32 * w + l → h w l k = g t k) : foldZ Ext.max (.ninf : Ext R) F W = total := by
   subst hT
-  rw [foldZ_congr hF, ← max_strided f g (32 * W) n (by omega) h0 count hc hg,
-    ← foldZ_nest (f := fun t => maxE (g t) (count t)) 32 W]
+  rw [foldZ_congr hF, ← hs, ← foldZ_nest (f := fun t => maxE (g t) (count t)) 32 W]
   refine foldZ_congr fun w w0 w1 => foldZ_congr fun l l0 l1 => ?_
   have e : h w l = g ((32 : Nat) * w + l) := funext fun k => hh w l k _ rfl
   rw [hn w l ((32 : Nat) * w + l) w0 w1 l0 l1 rfl, e]

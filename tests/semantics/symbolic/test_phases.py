@@ -10,7 +10,7 @@ from semantics import core
 from semantics.lean.barriers import cut
 from semantics.lean.file import emit
 from semantics.symbolic import reductions, terms
-from semantics.symbolic.linear import literal, variable
+from semantics.symbolic.linear import literal, quotient, variable
 from semantics.symbolic.pieces import Butterfly, Kind, Loop, Phase, Piece, Segment, Tree
 from semantics.symbolic.state import Unsupported
 
@@ -151,6 +151,22 @@ def test_a_tree_over_half_of_the_partial_sums_makes_up_no_sum() -> None:
     with pytest.raises(Unsupported, match="do not make up one sum") as refused:
         pieces(sources.TREE.replace("blockDim.x / 2", "blockDim.x / 4"), "gemv", M=3, N=41)
     assert refused.value.line == 10
+
+
+def test_a_window_that_threads_fill_together_holds_the_padded_input() -> None:
+    task = tasks.get("depthwise_conv")
+    family = family_named(families_of(task), "conv-halo")
+    assert family is not None
+    axes = {"batch": 1, "c": 2, "H": 8, "k": 3, "pad": 1}
+    workload = task.workload(**axes)
+    schedule = {**conservative_schedule(family, task, workload), "block_x": 4, "block_y": 2}
+    fill, last = pieces(family.source(task, workload, schedule), "depthwise_conv", **axes)
+    assert isinstance(fill, Phase) and isinstance(last, Phase)
+    (written,) = fill.written.values()
+    assert isinstance(written.value, terms.Chosen) and "i" in terms.names(written.value)
+    assert not {"tX", "tY", "k0"} & terms.names(written.value)
+    assert written.digits["tX"] == quotient(variable("i"), 4, True)
+    assert list(last.shared) == list(fill.written)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,18 @@
+from fractions import Fraction
+
 import pytest
 
 from kshell import tasks
 from kshell.prover.keys import subject
+from semantics import core
 from semantics.lean.file import emit
 from semantics.lean.kernel import array_numbers, numbers
 from semantics.symbolic import terms
-from semantics.symbolic.linear import Linear, literal, variable
+from semantics.symbolic.linear import Linear, choice, literal, variable
+from semantics.symbolic.loops import accumulated_total
 from semantics.symbolic.owners import invert
 from semantics.symbolic.state import Context, Unsupported
-from semantics.symbolic.trace import Block, Executor, Repeat
+from semantics.symbolic.trace import Block, Executor, Fork, Repeat
 
 from ...kshell.prover import sources
 
@@ -47,6 +51,45 @@ def _points(block: Block) -> list[list[object]]:
             if hasattr(node, inner):
                 found += _points(getattr(node, inner))
     return found
+
+
+def test_a_side_of_a_branch_that_the_sizes_rule_out_is_not_entered() -> None:
+    unknown = "float v = x[i]; for (int k = 0; k < 3; ++k) v = v * v + 1.0f; y[i] = v;"
+    both = f"if (n % 4 == 0) {{ float v = x[i]; y[i] = v / (1.0f + expf(-v)); }} else {{ {unknown} }}"
+    head, tail = sources.GUARDED.split("        float v")[0], sources.GUARDED.split("expf(-v));")[1]
+    block = traced(head + both + tail, "silu", n=16384)
+    (guard,) = [node for node in block.nodes if isinstance(node, Fork)]
+    (inner,) = guard.then.nodes
+    assert isinstance(inner, Fork) and inner.always is True
+    assert inner.then.nodes and not inner.other.nodes
+    assert guard.always is None
+
+
+def test_a_loop_with_bounds_that_depend_on_the_thread_has_a_count_when_its_sum_is_read() -> None:
+    bounded = sources.GEMV.replace("int k = 0; k < N", "int k = max(0, 3 - row); k < min(N, row)")
+    totals = [
+        term
+        for node in _points(traced(bounded, "gemv", M=64, N=96))
+        for term in node
+        if isinstance(term, terms.Total)
+    ]
+    row = variable("tX")
+    expected = choice(literal(96), row, False) - choice(literal(0), literal(3) - row, True)
+    assert expected in [total.count for total in totals]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_several_additions_of_a_round_are_one_element(swapped: bool) -> None:
+    a, b, before = terms.Cell(0, variable("k")), terms.Cell(1, variable("k")), terms.Named("$0", "before")
+
+    def add(x: terms.Term, y: terms.Term) -> terms.Term:
+        return terms.Binary(core.RealOp.ADD, *((y, x) if swapped else (x, y)))
+
+    zero = terms.Number(Fraction(0))
+    total = accumulated_total(zero, before, add(add(before, a), b), "k")
+    both = terms.Binary(core.RealOp.ADD, a, b)
+    assert total == terms.Total("ks", variable("k"), terms.substitute(both, {"k": variable("ks")}))
+    assert accumulated_total(zero, before, add(add(before, a), before), "k") is None
 
 
 def test_a_shuffle_of_another_kind_is_beyond_the_automatic_prover_and_the_line_is_named() -> None:
