@@ -86,17 +86,6 @@ class _Window:
         if have.count == want.count:
             first = f"refine sumI_same (fun {names} => ?_)"
             return [first, element, *self.lines(part, whole, {**inner, k: inner[i]}, depth + 1)]
-        if _crossed(have, want, ranges):
-            assert isinstance(want.body, terms.Total)
-            swapped = terms.Total(
-                want.body.counter, want.body.count, terms.Total(want.counter, want.count, want.body.body)
-            )
-            function = f"(fun {want.counter} {want.body.counter} : Int => {show.scalar(want.body.body)})"
-            return [
-                f"refine Eq.trans ?_ (sumI_comm {function} {want.count.constant} {want.body.count.constant})",
-                f"show {show.scalar(have)} = {show.scalar(swapped)}",
-                *self.lines(have, swapped, ranges, depth),
-            ]
         low = _start(have.count)
         inner = {**inner, k: (0, want.count.constant - 1)}
         return [
@@ -162,22 +151,3 @@ def _start(count: Linear) -> Linear:
         if isinstance(atom, Choice) and atom.larger and n == -1:
             return Linear(0, ((atom, 1),))
     return literal(0)
-
-
-def _crossed(have: terms.Total, want: terms.Total, ranges: Ranges) -> bool:
-    """Whether the two outer sums of `want` stand in the other order: elements are equal only then."""
-    if not isinstance(have.body, terms.Total) or not isinstance(want.body, terms.Total):
-        return False
-    outer, inner = _start(have.count), _start(have.body.count)
-    part = terms.substitute(have.body.body, {have.counter: variable("#0"), have.body.counter: variable("#1")})
-    first, second = variable("#0") + outer, variable("#1") + inner
-    plain = _element(want.body.body, want.counter, first, want.body.counter, second)
-    other = _element(want.body.body, want.counter, second, want.body.counter, first)
-    return not normal.same(part, plain, ranges) and normal.same(part, other, ranges)
-
-
-def _element(body: Term, outer: str, at: Linear, inner: str, within: Linear) -> Term:
-    element = terms.substitute(body, {outer: at, inner: within})
-    for one in choices(element):
-        element = _taken(element, one)
-    return element

@@ -28,11 +28,10 @@ def source(name: str, family: str, choices: dict[str, Value], axes: dict[str, in
     [
         ("gemv", "gemv-float4", {"block": 64, "team": "warp"}, GEMV),
         ("gemv", "gemv-float4", {"block": 64, "team": "block"}, GEMV),
-        ("gemv", "gemv-float4", {"block": 64, "team": "block"}, {"M": 3, "N": 301}),
         ("gemv", "gemv-block-tree", CHUNKS, {"M": 3, "N": 500}),
         ("softmax", "softmax-block-warps", CHUNKS, {"rows": 3, "n": 500}),
     ],
-    ids=["four-by-a-warp", "four-by-a-block", "not-by-four", "chunks-in-a-tree", "chunks-with-shuffles"],
+    ids=["four-by-a-warp", "four-by-a-block", "chunks-in-a-tree", "chunks-with-shuffles"],
 )
 def test_what_threads_share_out_is_one_fold(
     name: str, family: str, choices: dict[str, Value], axes: dict[str, int]
