@@ -4,6 +4,7 @@ public import KShell.Auto.Arrays
 public import KShell.Auto.Both
 public import KShell.Auto.Fold
 public import KShell.Auto.Online
+public import KShell.Auto.Rows
 public import KShell.Auto.Thread
 public import KShell.Auto.Warps
 public import KShell.Auto.Window

@@ -37,20 +37,21 @@ def _walker(
     kernel, line = call.kernel, call.kernel.span.line
     mapping, buffers = array_numbers(plan, call), numbers(plan)
     shared: dict[int, int] = {}
+    own: set[int] = set()
     for at, array in enumerate(kernel.arrays):
         if array.elem != "float":
             raise Unsupported(f"array {array.name!r} of {array.elem}", line)
         if array.space is core.Space.SHARED:
             shared[mapping[at]] = array.size or call.shared_bytes // 4
         elif array.space is core.Space.LOCAL:
-            raise Unsupported(f"the local array {array.name!r}", line)
+            own.add(at)
     if len(outputs) != 1 or outputs[0] in inputs:
         raise Unsupported("several outputs, or an output that is also an input, with barriers", line)
     sizes = {number: plan.buffers[name][0] for name, number in buffers.items()}
     found = coordinates(call)
     used = set(mapping.values())
     return phases.Walker(
-        Context(call, dict(mapping), sizes),
+        Context(call, {at: number for at, number in mapping.items() if at not in own}, sizes),
         {n: e for n, e in found.items() if n[0] == "t"},
         {n: e for n, e in found.items() if n[0] == "b"},
         shared,
@@ -72,6 +73,9 @@ def block_file(
     given = tuple(buffers[name] for name in inputs if buffers.get(name) in used)
     printer = Printer(kernel, mapping)
     every = {b: n for b, n in (sizes | walker.shared).items() if b in used}
+    for at, array in enumerate(kernel.arrays):
+        if array.space is core.Space.LOCAL:
+            every[mapping[at]] = array.size or 0
     emit = Pieces(walker.context, printer, coordinates(call), every, given, values)
     last = pieces[-1].last if isinstance(pieces[-1], Segment) else pieces[-1]
     assert isinstance(last, Phase)

@@ -17,7 +17,7 @@ from semantics.lean.trees import tree_block
 from semantics.symbolic import pieces as cut, terms
 from semantics.symbolic.linear import variable
 from semantics.symbolic.pieces import Guard, Kind, Loop, Phase, Segment, Tree
-from semantics.symbolic.reductions import Warps, fold_of_slots
+from semantics.symbolic.reductions import Rows, Warps, fold_of_slots, rows_of_slots
 from semantics.symbolic.shares import Fold
 
 Target = tuple[Piece, Env]
@@ -218,6 +218,10 @@ class Blocks:
                 return ["intro i hi", *self._written(piece, b), f"· {unfold}"]
             source = f"({name}.same (fun i _ => h.kept {kept}))" if barrier else f"{name}e"
             return [f"exact {source}.value (fun i hi => by first | exact hi | omega) (fun i _ => by {unfold})"]
+        if name[0] == "G":
+            array = self.emit.printer.numbers[int(number)]
+            moved = f"({name}e.same (congrArg (fun r : Reg R => r.loc {array}) hr))" if barrier else f"{name}e"
+            return [f"exact {moved}.part (by intro i i0 i1; omega) (fun i _ _ => by {unfold})"]
         register = "iv" if name[0] == "n" else "rv"
         via = f"(congrArg (fun r : Reg R => r.{register} {number}) hr).trans " if barrier else ""
         if name[0] == "n":
@@ -229,7 +233,52 @@ class Blocks:
         if slots is not None and isinstance(whole, Fold):
             inside = "(congrArg Ext.fin ?_)" if isinstance(whole, terms.Total) else "?_"
             return [f"refine {via}({name}e.trans {inside})", *self._slots(slots)]
+        rows = None
+        if isinstance(whole, Fold):
+            rows = rows_of_slots(have, {b: c.value for b, c in piece.phase.shared.items()}, whole.counter)
+        if rows is not None:
+            return [f"refine {via}({name}e.trans (congrArg Ext.fin ?_))", *self._rows(rows)]
         return [f"refine {via}({name}e.trans ?_)", unfold]
+
+    def _rows(self, rows: Rows) -> list[str]:
+        """The fold over the slots that warps filled is the fold over a row that all threads share out evenly."""
+        inner, whole, located = rows.lanes.body, rows.whole, self.emit.located
+        assert isinstance(inner, Fold)
+        kind = "sum" if rows.op is core.RealOp.ADD else "max"
+        lane, k, threads = rows.lanes.counter, inner.counter, 32 * rows.warps
+        mine = terms.substitute(inner.body, {"i": variable("w"), lane: variable("l"), k: variable("k")})
+        known = {"w": (0, rows.warps - 1), "l": (0, 31), "k": (0, rows.steps - 1)}
+        group = located(show.scalar(rows.group))
+        rule = (
+            f"{kind}_rows _ (fun i {lane} {k} : Int => {located(show.scalar(inner.body))}) (fun q : Int => {group}) "
+            f"{rows.warps} {rows.steps} {threads} {threads * rows.steps} (by omega) (by omega) (by omega) "
+            "(fun i i0 i1 => rfl) (fun w l k q w0 w1 l0 l1 k0 k1 hq => ?_)"
+        )
+        lines = bullet(
+            [
+                f"show {located(show.scalar(mine))} = {group}",
+                *(located(line) for line in equality_proof(mine, rows.group, known)),
+            ]
+        )
+        if rows.element is None:
+            return [f"refine {rule}", *lines]
+        assert isinstance(rows.group, Fold)
+        size, c = rows.group.count.constant, rows.group.counter
+        part = terms.substitute(rows.group.body, {c: variable("c")})
+        element = located(show.scalar(rows.element))
+        return [
+            f"refine ({rule}).trans ?_",
+            *lines,
+            *bullet(
+                [
+                    f"refine {kind}_groups (fun j : Int => {element}) (fun q {c} : Int => "
+                    f"{located(show.scalar(rows.group.body))}) {size} {threads * rows.steps} {whole.count.constant} "
+                    "(by omega) (by omega) (fun q c j c0 c1 hj => ?_)",
+                    f"show {located(show.scalar(part))} = {element}",
+                    *(located(line) for line in equality_proof(part, rows.element, {"c": (0, size - 1)})),
+                ]
+            ),
+        ]
 
     def _slots(self, slots: Warps) -> list[str]:
         """The fold over the slots that warps filled is the fold over all elements."""

@@ -39,7 +39,7 @@ def _lanes(part: Butterfly) -> list[Lane]:
         shuffle = part.stmt.body[at]
         assert isinstance(shuffle, core.Shfl)
         mine, received = part.rest.lanes[2 * at : 2 * at + 2]
-        carrier = Carrier(terms.may_be_infinite(one.first))
+        carrier = Carrier(one.op is core.RealOp.MAX)
         found.append(Lane(one, carrier, mine, received, place, iexpr(shuffle.arg)))
     return found
 
@@ -266,6 +266,8 @@ def _warp_sum(emit: Pieces, one: Shuffled) -> list[str]:
         f"first | (refine {'maxE' if top else 'sumI'}_congr2 (by (try dsimp only); omega) (fun k k0 k1 => ?_); "
         "(try dsimp only); ks_spec; done) | (ks_spec; done)"
     )
+    if one.part is None and top and not terms.may_be_infinite(one.total):
+        return ["refine max_finite (by omega) (fun l l0 l1 => ?_)", "try dsimp only", same]
     if one.part is None:
         lanes = "foldZ_congr (fun l l0 l1 => ?_)"
         return [f"refine {lanes if top else f'({lanes}).trans sumI_foldZ.symm'}", "try dsimp only", same]

@@ -211,9 +211,10 @@ def local_tactics(literals: Sequence[str]) -> dict[str, str]:
     return {
         "ks_spec": "(repeat' (first | with_reducible rfl | omega | (funext j) | (apply propext; omega) | (congr 1)))",
         "ks_fold": "(first | with_reducible rfl "
-        "| (simp only [sumI_zero, maxE_zero, foldZ_zero, plus_zero, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
+        "| (simp only [sumI_zero, maxE_zero, foldZ_zero, plus_zero, Ext.max_ninf, Int.toNat_zero, Int.zero_mul, Int.mul_zero, "
         f"Int.zero_add, Int.add_zero, {names}]; done) "
         f"| (simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, plus_assoc, {names}]; done) "
+        "| (simp (disch := omega) only [maxE_step, max_right]; done) "
         f"| (simp (disch := omega) only [maxE_fin, Int.reduceToNat, Nat.reduceLT, {names}]; done) "
         "| grind "
         f"| ((try simp (disch := omega) only [sumI_step, maxE_step, foldZ_step, Int.reduceToNat, {names}]) <;> grind))",

@@ -1,5 +1,6 @@
 """Lemma lists for the tactics of emitted theorems, and small helpers to write them."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 INT = (
@@ -50,3 +51,21 @@ def loop(
             [f"{opened} hc", f"have {guard} := fun hg => hc ({test}.2.mpr hg)", f"exact {leave} σ{k} i{k}"]
         ),
     ]
+
+
+def moved(names: Iterable[str], ints: Callable[[int], str], reals: Callable[[int], str]) -> str:
+    """The conjuncts `names` after a statement that changes registers only: `ints` and `reals` are what stands
+    before the conjunct of a register, or a proof of it, whose name ends in `_same`."""
+    proofs = []
+    for name in names:
+        if name[0] == "n":
+            prefix = ints(int(name[1:]))
+        elif name[0] == "r":
+            prefix = reals(int(name[1:]))
+        else:
+            prefix = ""
+        if prefix.endswith("_same"):
+            proofs.append(prefix)
+        else:
+            proofs.append(f"({prefix}{name})" if prefix else name)
+    return f"⟨{', '.join([*proofs, 'trivial'])}⟩"

@@ -9,6 +9,7 @@ from semantics import core
 from semantics.lean import terms as show
 from semantics.lean.equality import equality_proof
 from semantics.lean.lemmas import REAL, bullet
+from semantics.lean.locals import local_parts
 from semantics.lean.thread import ThreadProof
 from semantics.lean.tiles import tiled_proof
 from semantics.symbolic import terms
@@ -97,6 +98,7 @@ class PhaseProof(ThreadProof):
         found += [
             (f"K{at}", f"{show.integer(k)} ≤ {show.integer(most)}") for at, (k, most) in enumerate(state.limits)
         ]
+        found += local_parts(state, self.printer.numbers)
         found += [(f"n{v}", f"σ.reg.iv {v} = {show.integer(x)}") for v, x in sorted(state.ints.items())]
         found += [(f"r{v}", f"σ.reg.rv {v} = {show.extended(x)}") for v, x in sorted(state.reals.items())]
         return found

@@ -7,7 +7,7 @@ from semantics import core
 from semantics.lean import running
 from semantics.lean import terms as show
 from semantics.lean.equality import equality, positivity_hints
-from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet, loop
+from semantics.lean.lemmas import BOOL, INT, REAL, Goal, assigned, bullet, loop, moved as moved_registers
 from semantics.lean.locals import accessed, local_parts, weakened
 from semantics.lean.syntax import Printer, bexpr
 from semantics.symbolic import normal, terms
@@ -166,6 +166,11 @@ class ThreadProof:
     ) -> list[str]:
         """Tactic lines proving `block.wp E P goal sigma` from `h : start sigma`. `shifted` says that the
         goal is an assertion for another counter value, so that equal states differ in their text."""
+        if block.unreached:
+            facts = ", ".join(name for name, _ in self.fields())
+            title = "no thread comes to the code under this condition"
+            never = self.theorem(title, block.unreached, block.scope, "False", [f"obtain ⟨{facts}⟩ := T", "omega"])
+            return [f"exact ({self.call(never, block.scope)}).elim"]
         last = block.nodes[-1] if block.nodes else None
         line = last.stmt.span.line if last is not None else 0
         lines: list[str] = []
@@ -210,13 +215,8 @@ class ThreadProof:
         test = self.test(node.stmt.cond, show.condition(node.cond), node.before, before, node)
         call = f"({self.call(test, node.scope)} {sigma} {h})"
         guard = f"g{len(node.scope.guards)}"
-        shown = show.condition(node.cond)
-        never = [f"exact absurd {guard} (by omega)"], [f"exact absurd (show {shown} by omega) {guard}"]
-        then, other = never
-        if node.always is not False:
-            then = self.sequence(node.then, before, after, sigma, h, depth + 1)
-        if node.always is not True:
-            other = self.sequence(node.other, before, after, sigma, h, depth + 1)
+        then = self.sequence(node.then, before, after, sigma, h, depth + 1)
+        other = self.sequence(node.other, before, after, sigma, h, depth + 1)
         return [
             f"refine vc_ite {call}.1 (fun hc => ?_) (fun hc => ?_)",
             *bullet([f"have {guard} := {call}.2.mp hc", *then]),
@@ -282,6 +282,8 @@ class ThreadProof:
         registers = self.registers(state)
         real = ".rcmp" in text
         lemmas, close = (REAL, "first | omega | trivial | grind") if real else (BOOL, "omega")
+        if not terms.condition_names(node.cond):
+            close = "first | omega | trivial | simp"
         return self.theorem(
             "the condition is defined",
             node.stmt.span.line,
@@ -491,16 +493,4 @@ class ThreadProof:
 
     def _after(self, node: Point, ints: Callable[[int], str], reals: Callable[[int], str]) -> str:
         """The conjuncts after a statement that changes registers only."""
-        proofs = []
-        for name, _ in self.parts(node.after):
-            if name[0] == "n":
-                prefix = ints(int(name[1:]))
-            elif name[0] == "r":
-                prefix = reals(int(name[1:]))
-            else:
-                prefix = ""
-            if prefix.endswith("_same"):
-                proofs.append(prefix)
-            else:
-                proofs.append(f"({prefix}{name})" if prefix else name)
-        return f"⟨{', '.join([*proofs, 'trivial'])}⟩"
+        return moved_registers((name for name, _ in self.parts(node.after)), ints, reals)

@@ -49,7 +49,8 @@ def butterfly(
     cells: list[tuple[Term, Term]] = []
     for one, first in zip(shuffles, firsts, strict=True):
         mine, received = 900 + 2 * next(walker._numbers), 901 + 2 * next(walker._numbers)
-        cell = terms.Slot if terms.may_be_infinite(first) else terms.Cell
+        top = terms.may_be_infinite(first) or _takes_maximum(rest, one.src)
+        cell = terms.Slot if top else terms.Cell
         lanes.append((mine, received))
         cells.append((cell(mine, t), cell(received, t)))
         head = head.with_real(one.src, cell(mine, t))
@@ -92,6 +93,17 @@ def _split(stmt: core.While) -> tuple[list[core.Shfl], tuple[core.Stmt, ...]]:
             break
         shuffles.append(one)
     return shuffles, stmt.body[len(shuffles) :]
+
+
+def _takes_maximum(stmts: tuple[core.Stmt, ...], register: int) -> bool:
+    """Whether a register is assigned a maximum in there."""
+    return any(
+        isinstance(one, core.SetR)
+        and one.var == register
+        and isinstance(one.value, core.RBin)
+        and one.value.op is core.RealOp.MAX
+        for one in stmts
+    )
 
 
 def _plain(shuffles: list[core.Shfl]) -> bool:

@@ -31,9 +31,8 @@ def accumulated_total(start: Term, before: Term, after: Term, counter: str) -> T
                 return total
             return terms.Binary(core.RealOp.ADD, start, total)
         case terms.Binary(core.RealOp.MAX, a, e) if a == before and not mentions(e, before):
-            if start == terms.NegInf():
-                return terms.Largest(inner, variable(counter), terms.substitute(e, swap))
-            return None
+            largest = terms.Largest(inner, variable(counter), terms.substitute(e, swap))
+            return largest if start == terms.NegInf() else terms.Binary(core.RealOp.MAX, start, largest)
         case _:
             return None
 

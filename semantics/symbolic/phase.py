@@ -36,10 +36,12 @@ class PhaseExecutor(Executor):
         self.known = known
 
     def trace(self, stmts: Sequence[core.Stmt], state: State, live: liveness.Live) -> Block:
-        """From `state` to a state that knows the registers of `live` and that everything is written."""
+        """From `state` to a state that knows the registers of `live` and the local arrays, and that
+        everything is written."""
         block = self._block(stmts, state, Scope(), live)
         end = block.end.only(*live)
-        goal = State(end.ints, end.reals, {b: literal(n) for b, n in self.outputs.items()}, end.limits)
+        done = {b: literal(n) for b, n in self.outputs.items()}
+        goal = State(end.ints, end.reals, done, end.limits, end.locals)
         return Block(block.nodes, block.scope, block.before, goal)
 
     def _node(self, stmt: core.Stmt, state: State, scope: Scope, live: liveness.Live) -> Node:

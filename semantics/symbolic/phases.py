@@ -3,10 +3,11 @@ which all threads agree), what the shared arrays hold between them, and which th
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from semantics import core
 from semantics.symbolic import folds, liveness, reductions, terms
+from semantics.symbolic.arrays import Local
 from semantics.symbolic.butterflies import butterfly
 from semantics.symbolic.linear import Linear, Quotient, literal, quotient, variable
 from semantics.symbolic.loops import accumulated_total, trip_count
@@ -35,6 +36,11 @@ from semantics.symbolic.trace import (
     Block,
     substituted,
 )
+
+
+def own(array: int) -> int:
+    """How a local array of the kernel appears among the numbers of arrays."""
+    return -1 - array
 
 
 @dataclass(slots=True)
@@ -116,9 +122,9 @@ class Walker:
         return self._touched(stmts, False)
 
     def _touched(self, stmts: Sequence[core.Stmt], stored: bool) -> frozenset[int]:
-        """The arrays (numbers) that are stored to, or read, in there."""
+        """The arrays that are stored to, or read, in there: numbers, and `own` of local arrays."""
         numbers = self.context.buffers
-        return frozenset(numbers[a] for store, a in accesses(stmts) if store is stored and a in numbers)
+        return frozenset(numbers.get(a, own(a)) for store, a in accesses(stmts) if store is stored)
 
     def _silent(
         self,
@@ -160,7 +166,7 @@ class Walker:
                 continue
             here = liveness.before(stmts[at:], live)
             later = self._read(stmts[at:]) | reads
-            if any(store for store, _ in accesses(run)):
+            if any(store and array in self.context.buffers for store, array in accesses(run)):
                 raise Unsupported("a store before a shuffle", stmt.span.line)
             first = run[0].span.line if run else stmt.span.line
             read, state, shared = self._phase(Kind.READ, run, first, state, shared, here, later, names)
@@ -194,29 +200,34 @@ class Walker:
         reads: frozenset[int],
         names: dict[str, tuple[int, int]],
     ) -> tuple[Phase, State, dict[int, Contents]]:
-        numbers = self.context.buffers
-        for _, array in accesses(stmts):
-            if array not in numbers:
-                raise Unsupported(f"the local array {self.context.call.kernel.arrays[array].name!r}", line)
-        stores = {numbers[array] for store, array in accesses(stmts) if store}
+        held = {b: c for b, c in shared.items() if b in self._read(stmts) | reads}
+        infinite = frozenset(b for b, c in held.items() if may_be_infinite(c.value))
+        known = self.inputs | frozenset(held)
+        values = {b: c.value for b, c in held.items()} if kind is Kind.LAST else {}
+        before = State(state.ints, state.reals, locals=state.locals)
+        stores = frozenset(b for b in self._touched(stmts, True) if b >= 0)
+        while True:
+            sizes = {b: (self.outputs | self.shared).get(b, 0) for b in sorted(stores)}
+            executor = PhaseExecutor(self.context, sizes, infinite, known, values)
+            executor._numbers = self._numbers
+            block = executor.trace(stmts, before, live)
+            reached = frozenset(b for b, _, _ in block.all_stores())
+            if reached == stores:
+                break
+            stores = reached
         for b in stores:
             if b in self.outputs and kind is not Kind.LAST:
                 raise Unsupported("a store into an output before the last barrier", line)
             if b not in self.outputs and b not in self.shared:
                 raise Unsupported("a store into an array that is not an output", line)
-        wanted = {numbers[array] for store, array in accesses(stmts) if not store} | reads
-        held = {b: c for b, c in shared.items() if b in wanted}
-        sizes = {b: (self.outputs | self.shared)[b] for b in sorted(stores)}
-        infinite = frozenset(b for b, c in held.items() if may_be_infinite(c.value))
-        known = self.inputs | frozenset(held)
-        values = {b: c.value for b, c in held.items()} if kind is Kind.LAST else {}
-        executor = PhaseExecutor(self.context, sizes, infinite, known, values)
-        executor._numbers = self._numbers
-        block = executor.trace(stmts, State(state.ints, state.reals), live)
+        kept = {a: x for a, x in block.goal.locals.items() if own(a) in reads}
+        block = replace(block, goal=replace(block.goal, locals=kept))
         written = {b: self._written(b, n, block) for b, n in sizes.items()}
         phase = Phase(kind, tuple(stmts), line, dict(names), held, block, written)
         after = State(
-            block.goal.ints, {v: self._concrete(t, held, line) for v, t in block.goal.reals.items()}
+            block.goal.ints,
+            {v: self._concrete(t, held, line) for v, t in block.goal.reals.items()},
+            locals={a: self._kept(x, held, line) for a, x in kept.items()},
         )
         then = {b: c for b, c in held.items() if b in reads and b not in written}
         for b, w in written.items():
@@ -228,6 +239,12 @@ class Walker:
         """A term with the cells of shared arrays replaced by what they hold."""
         whole = reductions.whole_of_warps(term, shared, f"q{next(self._numbers)}")
         return whole or reductions.instantiated(term, {b: c.value for b, c in shared.items()})
+
+    def _kept(self, local: Local, shared: dict[int, Contents], line: int) -> Local:
+        """What a local array holds between two phases."""
+        if local.row or local.new is not None or local.old is None:
+            raise Unsupported("a local array that a phase leaves half written", line)
+        return replace(local, old=self._concrete(local.old, shared, line))
 
     def _written(self, b: int, size: int, block: Block) -> Written:
         """Who writes array `b` in a phase, and what."""
@@ -355,6 +372,8 @@ class Walker:
         ints, reals = liveness.assigned(stmt.body)
         entry = state.only(*needed)
         written = self._touched(stmt.body, True)
+        if any(own(a) in written for a in entry.locals):
+            raise Unsupported("a local array that a loop with barriers changes", line)
         kept = {b: c for b, c in shared.items() if b not in written}
         later = reads | self._read([stmt])
 

@@ -160,7 +160,70 @@ def fold_of_slots(term: Term, values: Mapping[int, Term], name: str) -> Warps | 
     return None if found is None else Warps(op, array, count, lanes, found)
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What `rows_of_slots` finds: `warps` slots of an array, each with the fold `lanes` over 32 lanes of what
+    a lane folds in `steps` steps. Group `q` of the row is `group`, a term in `q`; where it is a fold itself,
+    of elements in a row, `element` is element `j`. `whole` is the fold over the row."""
+
+    op: core.RealOp
+    warps: int
+    steps: int
+    lanes: terms.Total | terms.Largest
+    group: Term
+    element: Term | None
+    whole: terms.Total | terms.Largest
+
+
+def _fold(op: core.RealOp, term: Term) -> terms.Total | terms.Largest | None:
+    """The term when it folds a fixed number of values by an operation."""
+    match op, term:
+        case core.RealOp.ADD, terms.Total(_, Linear(_, ()), _):
+            return term
+        case core.RealOp.MAX, terms.Largest(_, Linear(_, ()), _):
+            return term
+        case _:
+            return None
+
+
+def rows_of_slots(term: Term, values: Mapping[int, Term], name: str) -> Rows | None:
+    """A fold over all slots of an array that hold folds of warps, when every lane folds as many groups: those
+    that follow one another by as many as the block has threads. `name` counts the whole."""
+    match term:
+        case terms.Total(w, Linear(warps, ()), terms.Cell(array, index)):
+            op = core.RealOp.ADD
+        case terms.Largest(w, Linear(warps, ()), terms.Cell(array, index)):
+            op = core.RealOp.MAX
+        case _:
+            return None
+    lanes = _fold(op, values[array]) if index == variable(w) and array in values else None
+    inner = None if lanes is None else _fold(op, lanes.body)
+    if lanes is None or inner is None or lanes.count != literal(32):
+        return None
+    steps = inner.count.constant
+    lane = variable("q") - variable("slot").scale(32) - variable(inner.counter).scale(32 * warps)
+    body = terms.substitute(terms.substitute(inner.body, {"i": variable("slot")}), {lanes.counter: lane})
+    if {"slot", lanes.counter, inner.counter} & terms.names(body):
+        return None
+    fold = terms.Total if op is core.RealOp.ADD else terms.Largest
+    groups = 32 * warps * steps
+    group = _fold(op, body)
+    if group is not None:
+        size = group.count.constant
+        place = variable("j") - variable("q").scale(size)
+        element = terms.substitute(group.body, {group.counter: place})
+        if not {"q", group.counter} & terms.names(element):
+            whole = fold(name, literal(size * groups), terms.substitute(element, {"j": variable(name)}))
+            return Rows(op, warps, steps, lanes, body, element, whole)
+    whole = fold(name, literal(groups), terms.substitute(body, {"q": variable(name)}))
+    return Rows(op, warps, steps, lanes, body, None, whole)
+
+
 def whole_of_warps(term: Term, shared: Mapping[int, Contents], name: str) -> Term | None:
     """The one fold that such a fold is."""
-    found = fold_of_slots(term, {b: c.value for b, c in shared.items()}, name)
-    return None if found is None else found.shared.whole
+    values = {b: c.value for b, c in shared.items()}
+    found = fold_of_slots(term, values, name)
+    if found is not None:
+        return found.shared.whole
+    rows = rows_of_slots(term, values, name)
+    return None if rows is None else rows.whole

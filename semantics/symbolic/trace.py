@@ -9,6 +9,7 @@ from semantics import core
 from semantics.symbolic import arrays, liveness, normal, running, terms
 from semantics.symbolic.linear import Linear, literal, quotient, recombined, variable
 from semantics.symbolic.loops import accumulated_total, boundary, loop_bounds, merged, trip_count
+from semantics.symbolic.owners import coordinates
 from semantics.symbolic.state import Context, State, Unsupported, condition, integer, real
 from semantics.symbolic.terms import Condition, Term
 
@@ -43,8 +44,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """A conditional: both blocks lead to `after`. `always` is what the condition is where that is clear
-    without knowing anything; the block that is never entered is empty then."""
+    """A conditional: both blocks lead to `after`."""
 
     stmt: core.If
     cond: Condition
@@ -53,7 +53,6 @@ class Fork:
     then: "Block"
     other: "Block"
     after: State
-    always: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +80,14 @@ Node = Point | Fork | Repeat
 @dataclass(frozen=True, slots=True)
 class Block:
     """Nodes in order, from the state `before` to the state `goal`, which the last node's `after` (or
-    `before`, when there are none) implies under `scope`."""
+    `before`, when there are none) implies under `scope`. `unreached` is the line of a condition that lets
+    no thread come here; 0 when some may. Code that no thread reaches has no nodes."""
 
     nodes: tuple[Node, ...]
     scope: Scope
     before: State
     goal: State
+    unreached: int = 0
 
     @property
     def end(self) -> State:
@@ -137,6 +138,7 @@ class Executor:
         self._numbers = itertools.count()
         self._probing = False
         self._running: list[terms.Largest] = []
+        self._extents = coordinates(context.call)
 
     def run(self) -> Block:
         """The whole body: starts knowing nothing of registers, ends with every output written."""
@@ -206,7 +208,7 @@ class Executor:
         index = recombined(integer(stmt.index, state, self.context))
         held = state.locals.get(array, arrays.fresh(declared.size))
         if isinstance(stmt, core.Load):
-            value = arrays.read(held, index, normal.known({}, scope.counters, scope.guards))
+            value = arrays.read(held, index, self._ranges(scope))
             if self._probing:
                 value = terms.Named(f"$local{array}", "before")
             if value is None:
@@ -214,11 +216,15 @@ class Executor:
             after = state.with_real(stmt.var, value).only(*live)
             return Point(stmt, scope, state, after, index=index, local=array)
         given = real(stmt.value, state, self.context)  # type: ignore[arg-type]
-        stored = held if self._probing else arrays.store(held, index, given)
+        stored = held if self._probing else arrays.store(held, index, given, self._ranges(scope))
         if stored is None:
             raise Unsupported(f"this order of stores to the local array {declared.name!r}")
         after = state.with_local(array, stored).only(*live)
         return Point(stmt, scope, state, after, index=index, value=given, local=array)
+
+    def _ranges(self, scope: Scope) -> normal.Ranges:
+        """What is known of the integers in a scope."""
+        return normal.known(self._extents, scope.counters, scope.guards)
 
     def _access(self, array: int, at: core.IExpr, state: State) -> tuple[int, Linear]:
         if array not in self.context.buffers:
@@ -232,11 +238,19 @@ class Executor:
 
     def _fork(self, stmt: core.If, state: State, scope: Scope, live: liveness.Live) -> Fork:
         cond = condition(stmt.cond, state, self.context)
-        decided = _decided(cond)
+        inside, outside = scope.under(cond), scope.under(terms.Negation(cond))
+        decided = _decided(cond, self._ranges(scope))
         if decided is not None:
-            return self._only(stmt, cond, decided, state, scope, live)
-        then = self._block(stmt.then, state, scope.under(cond), live)
-        other = self._block(stmt.other, state, scope.under(terms.Negation(cond)), live)
+            taken = self._block(
+                stmt.then if decided else stmt.other, state, inside if decided else outside, live
+            )
+            after = taken.end.only(*live)
+            taken = replace(taken, goal=after)
+            never = Block((), outside if decided else inside, state, after, stmt.span.line)
+            then, other = (taken, never) if decided else (never, taken)
+            return Fork(stmt, cond, scope, state, then, other, after)
+        then = self._block(stmt.then, state, inside, live)
+        other = self._block(stmt.other, state, outside, live)
         ints = {v: x for v, x in then.end.ints.items() if other.end.ints.get(v) == x}
         reals: dict[int, Term] = {}
         for v, x in then.end.reals.items():
@@ -260,25 +274,17 @@ class Executor:
             after,
         )
 
-    def _only(
-        self, stmt: core.If, cond: Condition, holds: bool, state: State, scope: Scope, live: liveness.Live
-    ) -> Fork:
-        """A conditional of which one side is never entered."""
-        inside = (scope.under(cond), scope.under(terms.Negation(cond)))
-        entered = self._block(stmt.then if holds else stmt.other, state, inside[not holds], live)
-        after = entered.end.only(*live)
-        never = Block((), inside[holds], state, after)
-        entered = Block(entered.nodes, entered.scope, state, after)
-        blocks = (entered, never) if holds else (never, entered)
-        return Fork(stmt, cond, scope, state, *blocks, after, holds)
-
     def _repeat(self, stmt: core.While, state: State, scope: Scope, live: liveness.Live) -> Repeat:
-        """Twice through the body: with unknowns to see how registers change, then with a counter."""
+        """Twice through the body: with unknowns to see how registers change, then with a counter. A loop
+        whose test fails at once is left as it was entered."""
         counter = f"k{next(self._numbers)}"
         k = variable(counter)
         needed = liveness.before_one(stmt, live)
         ints, reals = liveness.assigned(stmt.body)
         entry = state.only(*needed)
+        if _decided(cond := condition(stmt.cond, entry, self.context), self._ranges(scope)) is False:
+            never = Block((), scope.inside(counter).under(cond), entry, entry, stmt.span.line)
+            return Repeat(stmt, counter, cond, scope, state, entry, never, entry.only(*live), None)
         steps = self._steps(stmt, entry, scope, ints, reals, needed)
         head = entry
         for var in ints & entry.ints.keys():
@@ -432,10 +438,10 @@ class Executor:
         return after
 
 
-def _decided(cond: Condition) -> bool | None:
-    """What a condition is where that is clear without knowing anything."""
+def _decided(cond: Condition, ranges: normal.Ranges) -> bool | None:
+    """What a condition is where the ranges decide it."""
     try:
-        found = normal.condition(cond, {})
+        found = normal.condition(cond, ranges)
     except normal.TooLarge:
         return None
     return found if isinstance(found, bool) else None
@@ -466,13 +472,14 @@ def _local_head(array: int, entry: State, once: Block, counter: str, first: Line
         return None
     held = entry.locals.get(array, arrays.fresh(end.size))
     if counter in first.names():
-        new = arrays.refilled(end.new, array, held.old)
+        stored = arrays.of_row(end.row) if end.row else end.new
+        new = arrays.refilled(stored, array, held.old)
         within = held.below != literal(0)
         if new is None or (within and held.new != new):
             return None
         return arrays.Local(end.size, first, new, held.old)
     before = arrays.placeholder(array)
-    if end.old is None or end.new is not None or held.old is None or held.below != literal(0):
+    if end.row or end.old is None or end.new is not None or held.old is None or held.below != literal(0):
         return None
     if end.old == before:
         return held

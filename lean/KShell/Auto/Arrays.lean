@@ -35,6 +35,9 @@ theorem Cells.part {f : Int → Option (Ext R)} (h : Cells f lo hi y)
     Cells f lo' hi' z :=
   fun i h0 h1 => (h i (hc i h0 h1).1 (hc i h0 h1).2).trans (congrArg some (hz i h0 h1))
 
+/-- The cells of an array that is the same. -/
+theorem Cells.same {f g : Int → Option (Ext R)} (h : Cells f lo hi y) (e : g = f) : Cells g lo hi y := e ▸ h
+
 theorem Cells.other (h : Cells (r.loc b) lo hi y) (hab : b ≠ a) : Cells ((r.setL a j v).loc b) lo hi y := by
   intro i h0 h1
   simp only [Reg.setL, hab, false_and, if_false]; exact h i h0 h1

@@ -72,6 +72,10 @@ theorem maxE_step (hk : 0 ≤ k) : maxE f (k + 1).toNat = Ext.max (maxE f k.toNa
   have h : ((n : Int) + 1).toNat = n + 1 := by omega
   rw [h, Int.toNat_natCast]; rfl
 
+/-- Maxima bracketed to the right. -/
+theorem max_right (a b c : Ext R) : Ext.max (Ext.max a b) c = Ext.max a (Ext.max b c) :=
+  Std.Associative.assoc a b c
+
 /-- The maximum over a range that is not empty is a scalar. -/
 theorem maxE_fin (hn : 0 < n) : maxE f n = .fin (maxI f n) := by
   obtain ⟨n, rfl⟩ : ∃ m, n = m + 1 := ⟨n - 1, by omega⟩

@@ -4,8 +4,8 @@ from kshell import tasks
 from scaffolds.families import families_of, family_named
 from scaffolds.families.space import conservative_schedule
 from semantics.symbolic import terms
-from semantics.symbolic.arrays import Local, fresh, inverse, read, store
-from semantics.symbolic.linear import literal, variable
+from semantics.symbolic.arrays import Local, fresh, inverse, of_row, placeholder, read, store
+from semantics.symbolic.linear import Linear, literal, variable
 from semantics.symbolic.trace import Block, Point, Repeat
 
 from .test_trace import traced
@@ -33,7 +33,7 @@ def test_a_store_moves_the_boundary_and_a_read_looks_at_its_side() -> None:
     local = Local(8, variable("c"), value(0), value(100))
     ranges = {"c": (0, 7)}
     assert read(local, variable("c"), ranges) == terms.Cell(0, variable("c").plus(100))
-    moved = store(local, variable("c"), terms.Cell(0, variable("c")))
+    moved = store(local, variable("c"), terms.Cell(0, variable("c")), ranges)
     assert moved is not None and moved.below == variable("c").plus(1)
     assert read(moved, variable("c"), ranges) == terms.Cell(0, variable("c"))
     assert read(moved, variable("d"), ranges) is None
@@ -41,7 +41,40 @@ def test_a_store_moves_the_boundary_and_a_read_looks_at_its_side() -> None:
 
 def test_a_second_value_in_one_sweep_is_refused() -> None:
     local = Local(8, variable("c"), value(0), None)
-    assert store(local, variable("c"), ZERO) is None
+    assert store(local, variable("c"), ZERO, {}) is None
+
+
+def row(*cells: int) -> list[tuple[Linear, terms.Term]]:
+    """Stores of elements `8 k + cell` into cells `4 k + 0, 1, ...`."""
+    k = variable("k")
+    return [(k.scale(4).plus(at), terms.Cell(0, k.scale(8).plus(cell))) for at, cell in enumerate(cells)]
+
+
+def test_stores_to_cells_in_a_row_make_one_function_of_the_cell() -> None:
+    found = of_row(row(0, 2, 4, 6))
+    assert found is not None
+    at = {"i": literal(7)}
+    assert terms.substitute(found, at) == terms.Cell(0, literal(14))
+
+
+def test_stores_that_leave_cells_out_or_differ_unevenly_make_none() -> None:
+    assert of_row(row(0, 2, 4)) is None
+    assert of_row(row(0, 2, 4, 7)) is None
+    assert of_row([*row(0, 2, 4, 6)[:3], (variable("k").scale(4), ZERO)]) is None
+
+
+def test_a_row_of_stores_is_gathered_at_first_and_checked_afterwards() -> None:
+    ranges = {"k": (0, 7)}
+    local: Local | None = Local(32, literal(0), None, placeholder(5))
+    for index, given in row(0, 2, 4, 6):
+        assert local is not None
+        local = store(local, index, given, ranges)
+    assert local is not None and local.row == tuple(row(0, 2, 4, 6))
+    assert read(local, literal(0), ranges) is None
+    known = Local(32, variable("k").scale(4), of_row(local.row), None)
+    moved = store(known, *row(0)[0], ranges)
+    assert moved is not None and moved.below == variable("k").scale(4).plus(1)
+    assert store(known, *row(1)[0], ranges) is None
 
 
 def test_nothing_is_known_of_a_fresh_array() -> None:

@@ -13,6 +13,7 @@ from semantics.symbolic import reductions, terms
 from semantics.symbolic.linear import literal, quotient, variable
 from semantics.symbolic.pieces import Butterfly, Kind, Loop, Phase, Piece, Segment, Tree
 from semantics.symbolic.state import Unsupported
+from semantics.symbolic.trace import Fork, Repeat
 
 from ...kshell.prover import sources
 
@@ -223,3 +224,55 @@ def test_two_partial_results_join_in_either_order_by_a_sum_or_a_maximum_only() -
         None,
     ]
     assert [reductions.joining(one, mine, other) for one in wrong] == [None] * 4
+
+
+def held(name: str, old: str = "", new: str = "", **choices: str | int) -> tuple[Piece, ...]:
+    """The pieces of the kernel that keeps rows of 512 in registers, with a part of its text replaced."""
+    task = tasks.get(name)
+    family = family_named(families_of(task), f"{name}-registers")
+    assert family is not None
+    workload = task.workload(rows=4, n=512)
+    chosen = {**conservative_schedule(family, task, workload), "block": 64, "steps": 2, **choices}
+    source = family.source(task, workload, {**chosen, "access": "float4"})
+    assert old in source
+    return pieces(source.replace(old, new), name, rows=4, n=512)
+
+
+def test_a_local_array_keeps_what_it_holds_across_barriers() -> None:
+    first, second, last = held("rmsnorm")
+    assert isinstance(first, Segment) and isinstance(second, Phase) and isinstance(last, Phase)
+    (before,) = second.block.before.locals.values()
+    assert before.old is not None and before.below == literal(0)
+    (after,) = last.block.before.locals.values()
+    assert after == before and not last.block.goal.locals
+    cell = variable("bX").scale(512) + variable("tX").scale(4)
+    assert terms.substitute(before.old, {"i": literal(6)}) == terms.Cell(0, cell.plus(258))
+
+
+def test_the_groups_that_threads_hold_make_up_the_row() -> None:
+    *_, last = held("softmax", exponentials="recompute")
+    assert isinstance(last, Phase)
+    found = [t for t in last.block.before.reals.values() if isinstance(t, terms.Total | terms.Largest)]
+    assert sorted(type(t).__name__ for t in found) == ["Largest", "Total"]
+    assert {t.count for t in found} == {literal(512)}
+
+
+def test_groups_of_another_stride_make_up_no_row() -> None:
+    *_, last = held("rmsnorm", "int q = t + k * 64;", "int q = 2 * t + k;")
+    assert isinstance(last, Phase)
+    totals = [t for t in last.block.before.reals.values() if isinstance(t, terms.Total)]
+    assert [t.count for t in totals] == [literal(2)]
+
+
+def test_code_that_no_thread_reaches_is_left_out() -> None:
+    first, *_, last = held("softmax", exponentials="recompute")
+    assert isinstance(first, Segment) and isinstance(last, Phase)
+    forks = [node for node in last.block.nodes if isinstance(node, Fork)]
+    assert [bool(fork.other.unreached) for fork in forks] == [True]
+    loops = [node for node in last.block.nodes if isinstance(node, Repeat)]
+    assert loops[-1].body.unreached and loops[-1].after == loops[-1].head.only(frozenset(), frozenset())
+
+
+def test_a_store_before_a_shuffle_is_refused() -> None:
+    with pytest.raises(Unsupported, match="a store before a shuffle"):
+        held("softmax", exponentials="keep")

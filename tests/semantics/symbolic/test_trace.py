@@ -60,9 +60,9 @@ def test_a_side_of_a_branch_that_the_sizes_rule_out_is_not_entered() -> None:
     block = traced(head + both + tail, "silu", n=16384)
     (guard,) = [node for node in block.nodes if isinstance(node, Fork)]
     (inner,) = guard.then.nodes
-    assert isinstance(inner, Fork) and inner.always is True
+    assert isinstance(inner, Fork) and inner.other.unreached and not inner.then.unreached
     assert inner.then.nodes and not inner.other.nodes
-    assert guard.always is None
+    assert guard.other.unreached, "a grid of exactly n threads"
 
 
 def test_a_loop_with_bounds_that_depend_on_the_thread_has_a_count_when_its_sum_is_read() -> None:
