@@ -48,4 +48,4 @@ def test_a_row_that_is_written_from_other_registers_is_not_proven() -> None:
     proof, _, _, _ = prove(source.replace(right, "= held[3 - k] * scale"), "rmsnorm", **axes)
     assert proof.status is ProofStatus.UNPROVEN
     titles = {one.title for one in proof.obligations if one.status is not ProofStatus.PROVEN}
-    assert titles == {"the value stored into y is what the spec says"}
+    assert "the value stored into y is what the spec says" in titles
