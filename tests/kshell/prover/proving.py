@@ -1,7 +1,9 @@
-"""One prover for all tests of a process: its checker loads the proof package once."""
+"""One prover for all tests of a process: its checker loads the proof package once. Test processes check
+at the same time."""
 
 import asyncio
 import functools
+import os
 
 from insights_db.records import Candidate, Obligation, Proof
 from kshell import tasks
@@ -12,7 +14,8 @@ from semantics.task import Task, Workload
 
 @functools.cache
 def shared() -> tuple[asyncio.Runner, LeanProver]:
-    return asyncio.Runner(), LeanProver()
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    return asyncio.Runner(), LeanProver(slot=int(worker))
 
 
 def close() -> None:

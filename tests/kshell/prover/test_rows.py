@@ -9,7 +9,7 @@ from scaffolds.families.space import conservative_schedule
 
 from .proving import prove
 
-pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean")]
+pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean-rows")]
 
 SINGLE: dict[str, Value] = {"block": 64, "steps": 4, "access": "single"}
 FOUR: dict[str, Value] = {"block": 64, "steps": 2, "access": "float4", "exponentials": "recompute"}

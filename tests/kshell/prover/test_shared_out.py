@@ -9,7 +9,7 @@ from scaffolds.families.space import conservative_schedule
 
 from .proving import prove
 
-pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean")]
+pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean-rows")]
 
 GEMV = {"M": 4, "N": 512}
 CHUNKS: dict[str, Value] = {"block": 64, "access": "chunk"}

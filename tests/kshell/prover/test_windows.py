@@ -8,7 +8,7 @@ from scaffolds.families import Value
 from .proving import prove
 from .test_shared_out import source
 
-pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean")]
+pytestmark = [pytest.mark.lean, pytest.mark.slow, pytest.mark.xdist_group("lean-rows")]
 
 DEPTHWISE = {"batch": 2, "c": 3, "H": 8, "k": 3, "pad": 1}
 BOUNDS: dict[str, Value] = {"block_x": 4, "block_y": 2, "padding": "bounds"}
