@@ -40,10 +40,4 @@ theorem sumI_window (lo : Int) (hc : (0 ≤ lo ∧ lo + c ≤ n) ∨ c = 0)
     grind
   · rw [sumI_vanish (f := g) (fun k k0 k1 => hout k k0 k1 (by omega))]; rfl
 
-/-- Two sums in either order. -/
-theorem sumI_comm (h : Int → Int → R) (m n : Nat) :
-    sumI (fun j => sumI (fun i => h i j) m) n = sumI (fun i => sumI (fun j => h i j) n) m := by
-  simp only [sumI_eq]
-  exact (fold_comm (fun i j => h i j) m n).symm
-
 end KShell.Auto
