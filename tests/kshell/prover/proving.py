@@ -1,5 +1,5 @@
 """One prover for all tests of a process: its checker loads the proof package once. Test processes check
-at the same time."""
+at the same time, and beside the command line."""
 
 import asyncio
 import functools
@@ -15,7 +15,7 @@ from semantics.task import Task, Workload
 @functools.cache
 def shared() -> tuple[asyncio.Runner, LeanProver]:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    return asyncio.Runner(), LeanProver(slot=int(worker))
+    return asyncio.Runner(), LeanProver(slot=1 + int(worker))
 
 
 def close() -> None:
